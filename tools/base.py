@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from datetime import datetime
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,7 +30,7 @@ class IncidentContext(BaseModel):
 
 
 class PreviousObservation(BaseModel):
-    """The model's own word on the observation that is pending (spec: "Invalid progress protocol SHALL be repairable")."""
+    """The model's word on the observation that is pending (spec: "Invalid progress protocol SHALL be repairable")."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -55,10 +55,10 @@ class EvidenceTool(ABC):
     pure, and `collect`, which does the I/O and can be cancelled.
     """
 
-    name: ClassVar[str] | str
-    description: ClassVar[str] | str
-    kind: ClassVar[EvidenceKind] | EvidenceKind
-    arguments: ClassVar[type[BaseModel]] | type[BaseModel]
+    name: str
+    description: str
+    kind: EvidenceKind
+    arguments: type[BaseModel]
 
     @abstractmethod
     def normalize(self, arguments: Any, incident: IncidentContext) -> Scope:

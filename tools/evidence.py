@@ -15,7 +15,7 @@ from tools.vocabulary import (
 )
 
 Scope: TypeAlias = Mapping[str, Any]
-"""What is asked, of whom, in which window: plain JSON values, normalized, so that equal questions are equal mappings."""
+"""What is asked, of whom, in which window: plain JSON values, normalized, so that equal questions are equal."""
 
 
 class ChangeRef(BaseModel):
