@@ -1,6 +1,6 @@
 """Evidence tools: what Zhizhi asks, and the sources that answer."""
 
-from tools.base import EvidenceTool, IncidentContext
-from tools.evidence import ChangeRef, Evidence, Scope, SourceFailure
+from tools.base import Arguments, EvidenceTool, IncidentContext, SourceFailure
+from tools.vocabulary import ChangeRef, Evidence, Scope
 
-__all__ = ["ChangeRef", "Evidence", "EvidenceTool", "IncidentContext", "Scope", "SourceFailure"]
+__all__ = ["Arguments", "ChangeRef", "Evidence", "EvidenceTool", "IncidentContext", "Scope", "SourceFailure"]

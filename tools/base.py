@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tools.evidence import Evidence, Scope
-from tools.vocabulary import EvidenceKind
+from tools.vocabulary import Evidence, EvidenceKind, Scope, SourceError
 
 
 class IncidentContext(BaseModel):
@@ -46,6 +45,19 @@ class Arguments(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid")
+
+
+class SourceFailure(Exception):
+    """Raised by a tool whose source can't answer. Carries codes and names, never another exception's text.
+
+    `near_names`: for UNKNOWN_SELECTOR, at most five names that this source does know. `field`: the argument at fault.
+    """
+
+    def __init__(self, code: SourceError, *, near_names: tuple[str, ...] = (), field: str | None = None) -> None:
+        super().__init__(code.value)
+        self.code = code
+        self.near_names = near_names[:5]
+        self.field = field
 
 
 class EvidenceTool(ABC):
