@@ -116,7 +116,7 @@ def iso_utc(moment: datetime) -> str:
 
 
 def canonical_duration(text: str) -> str:
-    """Return a duration in seconds (`90s`): `90s`, `1m30s`, `1.5m` and `1分30秒` are one. Raises ValueError if unreadable."""
+    """Return a duration in seconds: `90s`, `1m30s`, `1.5m`, `1分30秒` are all `90s`. Raises ValueError otherwise."""
     return decimal_text(duration_seconds(text)) + "s"
 
 
