@@ -22,9 +22,9 @@ _BEFORE = (
 )
 _AFTER = r"(?:左右|前后|附近|许|的时候|之后|以后|以来|开始|起|后)"
 _WRAPPED = re.compile(rf"(?:{_BEFORE}\s*)*(?P<time>.+?)(?:\s*{_AFTER})*")
-_SINCE_LONGEST_TIME = 100
+_LONGEST_TIME = 100
 _LONGEST_QUERY = 4000
-_BEFORE = re.compile(r"(?:从|自从|自|since|from|after|starting(?: at)?)\s*(?:大约|大概|约|about|around)?\s*$")
+_SINCE_BEFORE = re.compile(r"(?:从|自从|自|since|from|after|starting(?: at)?)\s*(?:大约|大概|约|about|around)?\s*$")
 _SINCE_AFTER = re.compile(r"\s*(?:左右|前后)?\s*(?:之后|以后|以来|开始|起|onwards?)")
 _SURE_BEFORE = re.compile(rf"{_BEFORE}\s*$")
 _SURE_AFTER = re.compile(rf"\s*{_AFTER}")
@@ -61,10 +61,7 @@ def resolve_window(start: str | None, end: str | None, incident: IncidentContext
     begun = _field(start, "start", incident)
     ended = _field(end, "end", incident)
     last = ended.start if ended else as_of + LOOK_AHEAD
-    if begun:
-        first = begun.start
-    else:
-        first = (as_of if last > as_of - LOOK_BACK else last) - LOOK_BACK
+    first = begun.start if begun else (as_of if last > as_of - LOOK_BACK else last) - LOOK_BACK
     if ended and ended.clock_only and last <= first:
         last += timedelta(days=1)
     if first >= last:
@@ -75,8 +72,8 @@ def resolve_window(start: str | None, end: str | None, incident: IncidentContext
 def window_of(text: str, incident: IncidentContext) -> Window | None:
     """Return the window that a free query speaks of, or None where it names no time.
 
-    `since 14:05`, `从14:05开始`, `刚才`, `last 30 minutes` reach to a quarter of an hour after `as_of`; `A 到 B` is what it
-    says; a day or part of one is that day or part; a single moment (`凌晨三点左右`) gets half an hour to both sides.
+    `since 14:05`, `从14:05开始`, `刚才`, `last 30 minutes` reach to a quarter of an hour after `as_of`; `A 到 B` is what
+    it says; a day or part of one is that day or part; a single moment (`凌晨三点左右`) gets half an hour each side.
     """
     folded = fold(text[:_LONGEST_QUERY])
     spoken = [one for one in find(folded, incident) if one.sure or _is_sure(folded, one)]
@@ -104,9 +101,9 @@ def _field(text: str | None, field: str, incident: IncidentContext) -> Spoken | 
 
 
 def _spoken(text: str, incident: IncidentContext) -> Spoken:
-    folded = fold(text[: _LONGEST_TIME + 1])
-    if len(folded) > _LONGEST_TIME:
+    if len(text) > _LONGEST_TIME:
         raise ValueError("time")
+    folded = fold(text)
     try:
         spoken = read(folded, incident)
         wrapped = _WRAPPED.fullmatch(folded)
