@@ -24,7 +24,7 @@ class ModelCapabilities(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     strict_schemas: bool = False
-    """Bind tools with `strict=True`: the provider then holds the model to each schema."""
+    """Mark each schema `strict`: the provider then holds the model to it. The schemas must forbid further fields."""
     parallel_tool_calls_flag: bool = False
     """The endpoint knows `parallel_tool_calls`; it's sent as false."""
     tool_choice: bool = False
@@ -76,7 +76,7 @@ async def _attempt(
     billed: tuple[int | None, int | None] = (None, None)
     try:
         async with asyncio.timeout(seconds):
-            runnable = model.bind_tools(tools, **_binding(capabilities)) if tools else model
+            runnable = model.bind_tools(_offered(tools, capabilities), **_binding(capabilities)) if tools else model
             message = await runnable.ainvoke(list(messages))
         if capabilities.usage_reported:
             billed = usage_of(message)
@@ -86,11 +86,16 @@ async def _attempt(
     return ModelFailure(code, input_tokens=billed[0], output_tokens=billed[1])
 
 
+def _offered(tools: Sequence[dict[str, Any]], capabilities: ModelCapabilities) -> list[dict[str, Any]]:
+    """The schemas as they're bound. The mark is set here: `bind_tools(strict=True)` skips OpenAI-style dictionaries."""
+    if not capabilities.strict_schemas:
+        return list(tools)
+    return [{**tool, "function": {**tool["function"], "strict": True}} for tool in tools]
+
+
 def _binding(capabilities: ModelCapabilities) -> dict[str, Any]:
     """Only what the endpoint knows is sent: some refuse a request that holds a field unknown to them."""
     binding: dict[str, Any] = {}
-    if capabilities.strict_schemas:
-        binding["strict"] = True
     if capabilities.parallel_tool_calls_flag:
         binding["parallel_tool_calls"] = False
     if capabilities.tool_choice:
