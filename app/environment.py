@@ -121,7 +121,7 @@ def _run(command: Sequence[str], lock: int) -> tuple[int, str]:
     # A user's `pip install --user` default would be refused inside of a virtual environment.
     environ = os.environ | {"PIP_USER": "0"}
     with tempfile.TemporaryFile() as log:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 (this module's own commands, no word of a user's)
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environ, pass_fds=[lock], check=False
         )
         log.seek(0)
@@ -129,7 +129,8 @@ def _run(command: Sequence[str], lock: int) -> tuple[int, str]:
 
 
 def _say(line: str) -> None:
-    print(f"zhizhi: {line}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"zhizhi: {line}\n")
+    sys.stderr.flush()
 
 
 def main() -> int:

@@ -1,0 +1,181 @@
+"""The command line: `zhizhi diagnose`, `demo`, `graph`, `tools`. Wiring only; each command loads what it needs.
+
+Exit codes: 0 for SUCCESS and FALLBACK, 1 for FAILED, 130 for CANCELLED, 2 for bad input with one line on stderr.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+from typer.exceptions import TyperException
+
+from app import __version__
+from app.__main__ import CANCELLED
+from app.demo import SCENES
+from app.inputs import BadInput, Question, read_question
+from app.live import Live, TraceFile
+from app.terminal import OutputFailure, plain, prepare_streams, show, write_out
+from app.words import Locale, words_for
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from graph.contract.release import Release
+
+BAD_INPUT = 2
+EXIT_CODES = {"SUCCESS": 0, "FALLBACK": 0, "FAILED": 1, "CANCELLED": CANCELLED}
+
+commands = typer.Typer(
+    name="zhizhi",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Zhizhi 知止 diagnoses an incident, and publishes no cause that it can't prove.",
+    epilog="From a checkout, `./zhizhi test` runs the tests.",
+)
+
+IncidentDir = Annotated[
+    Path,
+    typer.Option(
+        "--incident",
+        metavar="DIR",
+        envvar="HARNESS_INCIDENT_DIR",
+        help="The frozen incident's directory; docs/incident-format.md describes its files.",
+    ),
+]
+LocaleOption = Annotated[Locale, typer.Option("--locale", help="The language of the report.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        write_out(f"zhizhi {__version__}\n")
+        raise typer.Exit
+
+
+@commands.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
+@commands.command()
+def diagnose(
+    query: Annotated[str, typer.Argument(help="What went wrong, in your own words.", show_default=False)],
+    incident: IncidentDir,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the Release as JSON on stdout, and nothing else.")] = (
+        False
+    ),
+    locale: LocaleOption = "zh",
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", metavar="FILE", help="Write the trace's payload-free events to FILE as NDJSON."),
+    ] = None,
+) -> int:
+    """Diagnose an incident: progress on stderr, then the report on stdout."""
+    question = read_question(query, incident, locale)
+    release = _investigate(question, trace=trace)
+    if as_json:
+        write_out(_release_json(release) + "\n")
+    else:
+        _report(release, locale)
+    return EXIT_CODES[release.outcome]
+
+
+@commands.command()
+def demo(locale: LocaleOption = "zh") -> int:
+    """Diagnose two bundled incidents with the embedded offline model: one provable, one not."""
+    from graph.models.offline import OfflineModel
+
+    codes = []
+    for scene in SCENES:
+        show(Text(), Text(scene.shows[locale], "bold cyan"))
+        release = _investigate(scene.question(locale), models=OfflineModel())
+        _report(release, locale)
+        codes.append(EXIT_CODES[release.outcome])
+        if codes[-1] == CANCELLED:
+            break
+    return max(codes)
+
+
+@commands.command()
+def graph() -> None:
+    """Print the graph as a Mermaid drawing."""
+    from app.catalog import draw_graph
+
+    write_out(draw_graph())
+
+
+@commands.command()
+def tools(incident: IncidentDir = SCENES[0].directory) -> None:
+    """Print the evidence tools with their arguments and scope tables."""
+    from app.catalog import describe_tools
+    from tools.frozen import frozen_tools
+
+    write_out(describe_tools(frozen_tools(incident)))
+
+
+def _investigate(question: Question, *, models: "BaseChatModel | None" = None, trace: Path | None = None) -> "Release":
+    from app.session import investigate
+    from graph.settings import SettingsError, load_settings
+
+    try:
+        settings = load_settings()
+        file = TraceFile(trace) if trace is not None else None
+    except SettingsError as error:
+        raise BadInput(str(error)) from None
+    except OSError as error:
+        raise BadInput(f"trace file {trace} can't be written: {error.strerror}") from None
+    with Live(words_for(question.locale)) as live:
+
+        def on_event(event: Mapping[str, Any]) -> None:
+            live(event)
+            if file is not None:
+                file(event)
+
+        work = investigate(
+            question, settings, models=models, on_event=on_event, on_stopping=live.stopping, note=live.note
+        )
+        release = asyncio.run(work)
+        if file is not None and (failure := file.close()):
+            live.note(f"the trace in {trace} is incomplete: {failure}")
+    return release
+
+
+def _report(release: "Release", locale: Locale) -> None:
+    from app.report import render_report
+
+    show(render_report(release, words_for(locale)))
+
+
+def _release_json(release: "Release") -> str:
+    """Return the Release as JSON in one line, in ASCII where standard output can't write more."""
+    ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
+    return json.dumps(release.model_dump(mode="json"), ensure_ascii=ascii_only)
+
+
+def main() -> None:
+    """Run the command line on `sys.argv` and leave with the contract's exit code; bad input is one line on stderr."""
+    prepare_streams()
+    try:
+        code = commands(standalone_mode=False)
+    except TyperException as error:
+        code = _refuse(error.format_message())
+    except (BadInput, OutputFailure) as error:
+        code = _refuse(str(error))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        code = CANCELLED
+    sys.exit(code or 0)
+
+
+def _refuse(line: str) -> int:
+    sys.stderr.write(f"zhizhi: {plain(line)}\n")
+    return BAD_INPUT
