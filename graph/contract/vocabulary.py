@@ -20,6 +20,7 @@ __all__ = [
     "ChangeKind",
     "CollectionState",
     "DraftViolationCode",
+    "Ending",
     "EvidenceKind",
     "EvidenceStatus",
     "FailureCode",
@@ -167,6 +168,26 @@ class GapReason(StrEnum):
     UNAVAILABLE = "unavailable"
     EMPTY = "empty"
     TRUNCATED = "truncated"
+
+
+class Ending(StrEnum):
+    """How a run ended, the row of the release table. Contract, "Release"."""
+
+    VERIFIED = "VERIFIED"
+    """A concluded draft that both guards passed."""
+    EVIDENCE_REFUSED = "EVIDENCE_REFUSED"
+    SEMANTIC_UNSUPPORTED = "SEMANTIC_UNSUPPORTED"
+    SEMANTIC_UNAVAILABLE = "SEMANTIC_UNAVAILABLE"
+    NO_CONCLUSION = "NO_CONCLUSION"
+    SATURATED = "SATURATED"
+    PROTOCOL_STOPPED = "PROTOCOL_STOPPED"
+    BUDGET_STOPPED = "BUDGET_STOPPED"
+    DRAFT_UNREADABLE = "DRAFT_UNREADABLE"
+    MODEL_FAILED = "MODEL_FAILED"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
+    NOT_A_DIAGNOSIS = "NOT_A_DIAGNOSIS"
+    """The router found that the request asks for something else, or says nothing to look for."""
+    CANCELLED = "CANCELLED"
 
 
 class FailureCode(StrEnum):

@@ -1,0 +1,52 @@
+"""The door in: what a caller sends is masked and bounded before a checkpoint, a model or a log can see it.
+
+Source: contract, "Run and thread": counters, ledger keys and the rest start fresh, so an absent input is absent.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import HumanMessage, convert_to_messages
+from langgraph.channels import EphemeralValue
+from typing_extensions import override
+
+from tools.hygiene import clean_json, clean_text
+
+MAX_QUERY_CHARS = 8_000
+MAX_TURNS = 50
+
+
+class InputDoor(EphemeralValue[Any]):
+    """The channel of a graph's input. It masks what is written to it, so the input's own checkpoint is masked, too.
+
+    An absent `incident` becomes None: LangGraph would keep the previous run's.
+    """
+
+    @override
+    def update(self, values: Sequence[Any]) -> bool:
+        return super().update([admit_input(value) for value in values])
+
+
+def admit_input(value: Any) -> dict[str, Any]:
+    """Return the caller's input with its user turns as masked, bounded text and its incident as masked JSON.
+
+    Only the user's turns are taken: nobody hands the run an answer of its own, a tool's or a system's. What can't be
+    read as messages counts as none.
+    """
+    given = value if isinstance(value, dict) else {}
+    incident = given.get("incident")
+    return {
+        "messages": _user_turns(given.get("messages")),
+        "incident": clean_json(incident) if isinstance(incident, dict) and incident else None,
+    }
+
+
+def _user_turns(messages: Any) -> list[HumanMessage]:
+    if messages is None:
+        return []
+    try:
+        turns = convert_to_messages(messages if isinstance(messages, list | tuple) else [messages])
+    except (ValueError, TypeError, KeyError, NotImplementedError):
+        return []
+    users = [turn for turn in turns if isinstance(turn, HumanMessage)][-MAX_TURNS:]
+    return [HumanMessage(clean_text(str(turn.text), limit=MAX_QUERY_CHARS), id=turn.id) for turn in users]

@@ -1,0 +1,234 @@
+"""Settings of the process (environment and TOML, read once) and the context of one run.
+
+Source: spec "Consecutive no-gain threshold SHALL be fixed per Run"; design, "Public names".
+"""
+
+import os
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+
+from graph.contract.limits import Limits
+from graph.models.calling import ModelCapabilities
+
+CONFIG_FILE_VARIABLE = "HARNESS_CONFIG_FILE"
+DEFAULT_CONFIG_FILE = "zhizhi.toml"
+
+
+class SettingsError(Exception):
+    """The settings can't be used. Its text is one clear line: what was wrong, where, and what would be right."""
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ChatSettings(_Group):
+    """Thresholds of collection: `harness.chat`."""
+
+    stop_after_consecutive_no_gain: int = Field(default=2, ge=1)
+    stop_after_consecutive_protocol_violations: int = Field(default=3, ge=1)
+
+
+class BudgetSettings(_Group):
+    """The six budgets: `harness.budget`. Bytes are UTF-8 bytes of observations; seconds are wall time of a run."""
+
+    max_model_calls: int = Field(default=12, ge=1)
+    max_tool_calls: int = Field(default=10, ge=1)
+    max_tool_requests: int = Field(default=16, ge=1)
+    max_tokens: int = Field(default=60_000, ge=1)
+    max_observation_bytes: int = Field(default=256 * 1024, ge=1)
+    max_seconds: float = Field(default=180.0, gt=0)
+
+
+class ReleaseSettings(_Group):
+    """How a conclusion that comes after a stop is read: `harness.release`."""
+
+    conclusion_after_stop: Literal["verify", "fallback"] = "verify"
+
+
+class LedgerSettings(_Group):
+    """How long a canonical record lives: `harness.ledger`. Never shorter than a run's time budget."""
+
+    record_ttl_seconds: float = Field(default=24 * 3600.0, gt=0)
+
+
+class ToolSettings(_Group):
+    """Bounds of one evidence query: `harness.tool`."""
+
+    timeout_seconds: float = Field(default=30.0, gt=0)
+    observation_bytes: int = Field(default=8 * 1024, ge=256)
+
+
+class ModelSettings(_Group):
+    """Model names by component, waits, attempts, and what the endpoint can do: `harness.model`."""
+
+    default: str = "gpt-4.1-mini"
+    router: str | None = None
+    diagnosis: str | None = None
+    evidence_repair: str | None = None
+    semantic_guard: str | None = None
+    fallback: Literal["offline", "none"] = "offline"
+    timeout_seconds: float = Field(default=60.0, gt=0)
+    connect_timeout_seconds: float = Field(default=5.0, gt=0)
+    attempts: int = Field(default=2, ge=1, le=5)
+    temperature: float = Field(default=0.0, ge=0, le=2)
+    max_tokens: int = Field(default=4096, ge=64)
+    strict_schemas: bool = False
+    parallel_tool_calls_flag: bool = False
+    tool_choice: bool = False
+    usage_reported: bool = True
+    keep_tools_after_stop: bool = True
+    enumerate_pending_id: bool = False
+
+    def capabilities(self) -> ModelCapabilities:
+        """Return what the endpoint can do, as the flags say; never guessed from a model's name."""
+        return ModelCapabilities(**self.model_dump(include=set(ModelCapabilities.model_fields)))
+
+
+class HarnessSettings(BaseSettings):
+    """The process's settings. Environment (`HARNESS_BUDGET_MAX_TOKENS`) wins over TOML (`harness.budget.max-tokens`).
+
+    Raises pydantic's ValidationError where a value is invalid; `load_settings` turns it into one clear line.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="HARNESS_",
+        env_nested_delimiter="_",
+        env_nested_max_split=1,
+        extra="ignore",
+        populate_by_name=True,
+    )
+
+    chat: ChatSettings = ChatSettings()
+    budget: BudgetSettings = BudgetSettings()
+    release: ReleaseSettings = ReleaseSettings()
+    ledger: LedgerSettings = LedgerSettings()
+    tool: ToolSettings = ToolSettings()
+    model: ModelSettings = ModelSettings()
+    zone: str = "Asia/Shanghai"
+    incident_dir: Path | None = None
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
+
+    @field_validator("zone")
+    @classmethod
+    def _zone_exists(cls, value: str) -> str:
+        return known_zone(value)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, InitSettingsSource(settings_cls, _toml_table())
+
+    @model_validator(mode="after")
+    def _records_outlive_runs(self) -> "HarnessSettings":
+        if self.ledger.record_ttl_seconds < self.budget.max_seconds:
+            raise ValueError("harness.ledger.record-ttl-seconds must be at least harness.budget.max-seconds")
+        return self
+
+    def limits(self) -> Limits:
+        """Return the limits that a new run copies."""
+        return Limits(
+            **self.chat.model_dump(),
+            **self.budget.model_dump(),
+            model_attempts=self.model.attempts,
+            model_timeout_seconds=self.model.timeout_seconds,
+            tool_timeout_seconds=self.tool.timeout_seconds,
+            observation_bytes_each=self.tool.observation_bytes,
+            record_ttl_seconds=self.ledger.record_ttl_seconds,
+            conclusion_after_stop=self.release.conclusion_after_stop,
+            model_fallback=self.model.fallback,
+        )
+
+
+class DiagnosisContext(BaseModel):
+    """What the caller of one run may say: the language of published texts, the zone of zone-less times, the moment.
+
+    `zone` (IANA) is None for the settings' zone; `as_of` (aware) is None for the incident's own time or the clock.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    locale: Literal["zh", "en"] = "zh"
+    zone: str | None = None
+    as_of: AwareDatetime | None = None
+
+    @field_validator("zone")
+    @classmethod
+    def _zone_exists(cls, value: str | None) -> str | None:
+        return None if value is None else known_zone(value)
+
+    def moment(self) -> datetime | None:
+        """Return `as_of` in UTC, or None."""
+        return self.as_of.astimezone(UTC) if self.as_of else None
+
+
+def known_zone(name: str) -> str:
+    """Return the name of an IANA time zone; raises ValueError where there's none of that name."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("no such time zone; use an IANA name such as Asia/Shanghai") from None
+    return name
+
+
+def load_settings() -> HarnessSettings:
+    """Read the environment and the TOML file. Raises SettingsError with one clear line where they can't be used."""
+    try:
+        return HarnessSettings()
+    except ValidationError as error:
+        line = _first_line(error)
+    raise SettingsError(line)
+
+
+def _first_line(error: ValidationError) -> str:
+    """Name the first bad setting in both spellings; a value is never repeated, since it may be a secret."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    path = [str(part) for part in first["loc"]]
+    if not path:
+        return f"invalid settings: {first['msg']}"
+    variable = path[0] if path[0].isupper() else "HARNESS_" + "_".join(path).upper()
+    dotted = ".".join(["harness", *(part.replace("_", "-") for part in path)])
+    return f"invalid setting {variable} ({dotted}): {first['msg']}"
+
+
+def _toml_table() -> dict[str, Any]:
+    """Return the `[harness]` table of the TOML file that `HARNESS_CONFIG_FILE` names, else of a `zhizhi.toml` here."""
+    named = os.environ.get(CONFIG_FILE_VARIABLE)
+    path = Path(named or DEFAULT_CONFIG_FILE)
+    if not named and not path.is_file():
+        return {}
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("harness", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        table = None
+    if not isinstance(table, dict):
+        raise SettingsError(f"invalid settings file {path.name}: expected readable TOML with a [harness] table")
+    return _snake_keys(table)
+
+
+def _snake_keys(table: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key.replace("-", "_"): _snake_keys(value) if isinstance(value, dict) else value for key, value in table.items()
+    }
