@@ -72,8 +72,8 @@ def resolve_window(start: str | None, end: str | None, incident: IncidentContext
 def window_of(text: str, incident: IncidentContext) -> Window | None:
     """Return the window that a free query speaks of, or None where it names no time.
 
-    `since 14:05`, `从14:05开始`, `刚才`, `last 30 minutes` reach to a quarter of an hour after `as_of`; `A 到 B` is what
-    it says; a day or part of one is that day or part; a single moment (`凌晨三点左右`) gets half an hour each side.
+    `since 14:05`, `从14:05开始`, `刚才`, `last 30 minutes` reach to a quarter of an hour after `as_of`; `A 到 B` is
+    what it says; a day or part of one is that day or part; a moment (`凌晨三点左右`) gets half an hour on each side.
     """
     folded = fold(text[:_LONGEST_QUERY])
     spoken = [one for one in find(folded, incident) if one.sure or _is_sure(folded, one)]
