@@ -2,8 +2,7 @@
 
 import sys
 
-CANCELLED = 130
-"""The exit code of a run that was interrupted, as shells give it for SIGINT."""
+from app import CANCELLED
 
 
 def start() -> None:

@@ -14,8 +14,7 @@ import typer
 from rich.text import Text
 from typer.exceptions import TyperException
 
-from app import __version__
-from app.__main__ import CANCELLED
+from app import CANCELLED, __version__
 from app.demo import SCENES
 from app.inputs import BadInput, Question, read_question
 from app.live import Live, TraceFile

@@ -20,6 +20,8 @@ from pathlib import Path
 SETS = ("runtime", "dev")
 """The requirement sets; each holds the ones before it."""
 
+UNFETCHED = "the packages could not be fetched: is a package index reachable from here (pip config list)?"
+
 
 class EnvironmentFailure(Exception):
     """What went wrong, in one line for a person."""
@@ -95,7 +97,7 @@ def _why_pip_failed(output: str) -> str:
     if "No module named pip" in output:
         return "python3 has neither ensurepip nor pip; install python3-venv or python3-pip"
     if any("Could not find a version" in line for line in errors) or "NewConnectionError" in output:
-        return "the packages could not be fetched: is a package index reachable from here (pip config list)?"
+        return UNFETCHED
     reason = errors[-1].removeprefix("ERROR:").strip()[:300] if errors else "pip said no more"
     return f"the packages could not be installed: {reason}"
 

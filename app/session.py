@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
 
+from app import CANCELLED
 from app.inputs import Question
 from app.state import open_persistence
 from graph.agent import build_graph
@@ -18,7 +19,6 @@ from graph.running import diagnose
 from graph.settings import DiagnosisContext, HarnessSettings
 from tools.frozen import frozen_tools
 
-CANCELLED = 130
 OnEvent = Callable[[Mapping[str, Any]], None]
 
 
