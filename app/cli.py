@@ -22,9 +22,8 @@ from app.terminal import OutputFailure, plain, prepare_streams, show, write_out
 from app.words import Locale, words_for
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
     from graph.contract.release import Release
+    from graph.settings import HarnessSettings
 
 BAD_INPUT = 2
 EXIT_CODES = {"SUCCESS": 0, "FALLBACK": 0, "FAILED": 1, "CANCELLED": CANCELLED}
@@ -81,7 +80,7 @@ def diagnose(
 ) -> int:
     """Diagnose an incident: progress on stderr, then the report on stdout."""
     question = read_question(query, incident, locale)
-    release = _investigate(question, trace=trace)
+    release = _investigate(question, _settings(), trace=trace)
     if as_json:
         write_out(_release_json(release) + "\n")
     else:
@@ -92,12 +91,12 @@ def diagnose(
 @commands.command()
 def demo(locale: LocaleOption = "zh") -> int:
     """Diagnose two bundled incidents with the embedded offline model: one provable, one not."""
-    from graph.models.offline import OfflineModel
-
+    # The embedded model, whatever endpoint is configured: nothing here needs a key or costs anything.
+    settings = _settings().model_copy(update={"openai_api_key": None, "openai_base_url": None})
     codes = []
     for scene in SCENES:
         show(Text(), Text(scene.shows[locale], "bold cyan"))
-        release = _investigate(scene.question(locale), models=OfflineModel())
+        release = _investigate(scene.question(locale), settings)
         _report(release, locale)
         codes.append(EXIT_CODES[release.outcome])
         if codes[-1] == CANCELLED:
@@ -108,6 +107,7 @@ def demo(locale: LocaleOption = "zh") -> int:
 @commands.command()
 def graph() -> None:
     """Print the graph as a Mermaid drawing."""
+    _settings()
     from app.catalog import draw_graph
 
     write_out(draw_graph())
@@ -116,21 +116,28 @@ def graph() -> None:
 @commands.command()
 def tools(incident: IncidentDir = SCENES[0].directory) -> None:
     """Print the evidence tools with their arguments and scope tables."""
+    _settings()
     from app.catalog import describe_tools
     from tools.frozen import frozen_tools
 
     write_out(describe_tools(frozen_tools(incident)))
 
 
-def _investigate(question: Question, *, models: "BaseChatModel | None" = None, trace: Path | None = None) -> "Release":
-    from app.session import investigate
+def _settings() -> "HarnessSettings":
+    """Read the settings before the graph is loaded, which needs them valid."""
     from graph.settings import SettingsError, load_settings
 
     try:
-        settings = load_settings()
-        file = TraceFile(trace) if trace is not None else None
+        return load_settings()
     except SettingsError as error:
         raise BadInput(str(error)) from None
+
+
+def _investigate(question: Question, settings: "HarnessSettings", *, trace: Path | None = None) -> "Release":
+    from app.session import investigate
+
+    try:
+        file = TraceFile(trace) if trace is not None else None
     except OSError as error:
         raise BadInput(f"trace file {trace} can't be written: {error.strerror}") from None
     with Live(words_for(question.locale)) as live:
@@ -140,9 +147,7 @@ def _investigate(question: Question, *, models: "BaseChatModel | None" = None, t
             if file is not None:
                 file(event)
 
-        work = investigate(
-            question, settings, models=models, on_event=on_event, on_stopping=live.stopping, note=live.note
-        )
+        work = investigate(question, settings, on_event=on_event, on_stopping=live.stopping, note=live.note)
         release = asyncio.run(work)
         if file is not None and (failure := file.close()):
             live.note(f"the trace in {trace} is incomplete: {failure}")

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-from langchain_core.language_models import BaseChatModel
-
 from app import CANCELLED
 from app.inputs import Question
 from app.state import open_persistence
@@ -26,22 +24,18 @@ async def investigate(
     question: Question,
     settings: HarnessSettings,
     *,
-    models: BaseChatModel | None,
     on_event: OnEvent,
     on_stopping: Callable[[], None],
     note: Callable[[str], None],
 ) -> Release:
     """Run one diagnosis and return its Release; SIGINT and SIGTERM end it as CANCELLED, in good order.
 
-    `models` is None for the ones that the settings name. `on_event` is called with each event of the run,
-    `on_stopping` once when a signal came; a second signal leaves the process at once. `note` takes one line for a
-    person.
+    `on_event` is called with each event of the run, `on_stopping` once when a signal came; a second signal leaves the
+    process at once. `note` takes one line for a person.
     """
     tools = frozen_tools(question.incident_dir)
     async with open_persistence(settings.ledger.record_ttl_seconds, note) as kept:
-        graph = build_graph(
-            models=models, tools=tools, settings=settings, checkpointer=kept.checkpointer, store=kept.store
-        )
+        graph = build_graph(tools=tools, settings=settings, checkpointer=kept.checkpointer, store=kept.store)
         inputs: dict[str, Any] = {"messages": [{"role": "user", "content": question.query}]}
         alert = question.alert(note)
         if alert is not None:

@@ -8,7 +8,7 @@ from typing import TextIO
 from rich.console import Console, RenderableType
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_UNPRINTABLE = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
+_UNPRINTABLE = frozenset({"Cc", "Cs", "Co", "Cn"})
 
 PIPE_COLUMNS = 100
 """Where nobody's terminal sets the width, lines are wrapped at this column or at `COLUMNS`, whichever is more."""
@@ -20,8 +20,13 @@ class OutputFailure(Exception):
 
 def plain(text: str) -> str:
     """Return `text` in one line that can't steer a terminal: blanks folded, control and bidi characters left out."""
-    folded = " ".join(text.split())
-    return "".join(c for c in folded if c not in _BIDI and unicodedata.category(c) not in _UNPRINTABLE)
+    return " ".join("".join(filter(_harmless, text)).split())
+
+
+def _harmless(character: str) -> bool:
+    if character.isspace():
+        return True
+    return character not in _BIDI and unicodedata.category(character) not in _UNPRINTABLE
 
 
 def prepare_streams() -> None:
