@@ -5,6 +5,7 @@ Retries, budgets and the trace are the caller's: each attempt is an admitted cal
 """
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from graph.models.replies import ModelFailure, check_reply, failure_of, plain_reply
 
 _MAX_TOKENS = 2**53
+_log = logging.getLogger(__name__)
 
 
 class ModelCapabilities(BaseModel):
@@ -83,6 +85,7 @@ async def _attempt(
         return ModelReply(plain_reply(check_reply(message)), *billed)
     except Exception as exc:  # noqa: BLE001 - any provider's client may be behind the model; every error becomes a code
         code = failure_of(exc)
+        _log.info("A model attempt ended in %s: %s", code, type(exc).__name__)
     return ModelFailure(code, input_tokens=billed[0], output_tokens=billed[1])
 
 

@@ -104,6 +104,15 @@ async def test_a_failure_holds_nothing_of_the_exception_that_caused_it(exc: Exce
     assert "secret" not in repr(raised.value) + repr(vars(raised.value))
 
 
+async def test_the_log_names_the_exceptions_class_and_nothing_of_its_text(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="graph.models.calling")
+    with pytest.raises(ModelFailure):
+        await ask(scripted(ZeroDivisionError("the secret prompt")))
+    assert [record.getMessage() for record in caplog.records] == [
+        "A model attempt ended in INTERNAL_ERROR: ZeroDivisionError"
+    ]
+
+
 async def test_a_failure_within_a_handler_of_the_caller_is_still_free_of_the_clients_exception() -> None:
     try:
         raise LookupError("the caller's own")
