@@ -24,7 +24,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a graph. `offline` takes over where `models` are away; `own_store` serves where the runtime has none.
+    """The parts of a graph. `offline` takes over where `models` are away; `own_store` serves where there is no other.
 
     `model_names` is what a Release says of who diagnosed, by component.
     """
@@ -32,6 +32,7 @@ class Parts:
     models: Models
     model_names: Mapping[ModelComponent, str]
     offline: Models
+    offline_name: str
     tools: Mapping[str, EvidenceTool]
     settings: HarnessSettings
     own_store: BaseStore

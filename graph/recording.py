@@ -4,21 +4,21 @@ Source: contract, "Trace and audit": the progress stream may hold scopes and sum
 """
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from graph.contract.trace import TraceLog
 from graph.contract.vocabulary import TraceEventType
-from graph.parts import Parts
 from graph.state import DiagnosisState
 
 Writer = Callable[[Any], None]
 
 
 class Recorder:
-    """Collects one node's events. `update` writes them to the state; `flush` streams them, last in the node."""
+    """Collects one node's events; `flush` streams them, last in the node, and gives the update that keeps them."""
 
-    def __init__(self, parts: Parts, state: DiagnosisState, writer: Writer) -> None:
-        self._clock = parts.clock
+    def __init__(self, clock: Callable[[], datetime], state: DiagnosisState, writer: Writer) -> None:
+        self._clock = clock
         self._run_id = state["run_id"]
         self._writer = writer
         self._log = TraceLog(tuple(state.get("trace") or ()), state.get("trace_dropped") or 0)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from langchain_core.messages import AIMessage
+
 from graph.contract.budget import Budget
 from graph.contract.draft import Draft
 from graph.contract.limits import Limits
@@ -57,10 +59,17 @@ def keys_of(state: DiagnosisState) -> list[InvocationKey]:
     return [InvocationKey.model_validate(key) for key in state.get("invocation_keys") or ()]
 
 
-def draft_of(state: DiagnosisState) -> Draft | None:
-    """Return the parsed draft, or None."""
-    stored = state.get("draft")
-    return Draft.model_validate(stored) if stored is not None else None
+def draft_of(state: DiagnosisState) -> Draft:
+    """Return the parsed draft; raises pydantic's ValidationError where there is none."""
+    return Draft.model_validate(state.get("draft"))
+
+
+def request_of(state: DiagnosisState) -> AIMessage:
+    """Return the model's newest message, which holds the tool requests; raises TypeError where it is none of it."""
+    message = state["transcript"][-1]
+    if not isinstance(message, AIMessage):
+        raise TypeError("the transcript doesn't end with a request")
+    return message
 
 
 def snapshot_of(state: DiagnosisState) -> ProgressSnapshot | None:

@@ -115,6 +115,17 @@ def release_text(release: Release) -> str:
     return "\n".join(lines)
 
 
+def bare_release(run_id: str, outcome: ReleaseOutcome, locale: Locale) -> Release:
+    """Return a Release that holds nothing but its outcome and the fixed text."""
+    plain = Release(run_id=run_id, outcome=outcome, locale=locale, text="")
+    return plain.model_copy(update={"text": release_text(plain)})
+
+
+def locale_of(value: object) -> Locale:
+    """Return a stored locale, zh where it names none that has texts."""
+    return "en" if value == "en" else "zh"
+
+
 def _draft_lines(draft: Draft, locale: Locale) -> Iterable[str]:
     """The draft's own words, unchanged and whole: nothing is summarized."""
     conclusion = draft.conclusion

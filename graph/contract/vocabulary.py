@@ -143,6 +143,8 @@ class BudgetKind(StrEnum):
     TOKENS = "tokens"
     OBSERVATION_BYTES = "observation_bytes"
     SECONDS = "seconds"
+    STEPS = "steps"
+    """Not one of the six: the super-steps that the caller's own recursion limit leaves."""
 
 
 class ModelComponent(StrEnum):

@@ -1,0 +1,146 @@
+"""The diagnosis graph: wiring, and nothing but wiring.
+
+`build_graph` wires a graph from its parts; `graph` is the one that `langgraph.json` names, built from the settings. The
+server brings its own checkpointer and store. `docs/graph.md` holds its drawing.
+"""
+
+from collections.abc import Sequence
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.constants import START
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+
+from graph.intake import InputDoor
+from graph.models.offline import OFFLINE_MODEL_NAME, offline_models
+from graph.models.registry import GivenModels, choose_models
+from graph.nodes.classify import make_classify
+from graph.nodes.close_collection import make_close_collection
+from graph.nodes.diagnose import make_diagnose
+from graph.nodes.evaluate_gain import make_evaluate_gain
+from graph.nodes.evidence_guard import make_evidence_guard
+from graph.nodes.evidence_repair import make_evidence_repair
+from graph.nodes.open_run import make_open_run
+from graph.nodes.release import make_release
+from graph.nodes.safe_fallback import make_safe_fallback
+from graph.nodes.semantic_guard import make_semantic_guard
+from graph.nodes.tool_gate import make_tool_gate
+from graph.parts import Parts
+from graph.settings import DiagnosisContext, HarnessSettings, load_settings
+from graph.state import DiagnosisInput, DiagnosisOutput, DiagnosisState
+from tools.base import EvidenceTool
+from tools.frozen import frozen_tools
+
+DiagnosisGraph = CompiledStateGraph[DiagnosisState, DiagnosisContext, DiagnosisInput, DiagnosisOutput]
+
+
+def build_graph(
+    *,
+    models: GivenModels | None = None,
+    tools: Sequence[EvidenceTool] | None = None,
+    settings: HarnessSettings | None = None,
+    checkpointer: BaseCheckpointSaver[str] | None = None,
+    store: BaseStore | None = None,
+) -> DiagnosisGraph:
+    """Wire and compile the diagnosis graph.
+
+    `models`: one chat model for all components, or a mapping by `router, diagnosis, evidence_repair, semantic_guard`;
+    None for the configured endpoint, or the offline models where none is configured. `tools`: None for those of the
+    configured incident directory. `store`: None for the runtime's, or one in memory. Raises SettingsError for invalid
+    settings, ValueError for an unknown component or two tools of one name.
+    """
+    return wire(_parts(models, tools, settings or load_settings()), checkpointer=checkpointer, store=store)
+
+
+def wire(
+    parts: Parts, *, checkpointer: BaseCheckpointSaver[str] | None = None, store: BaseStore | None = None
+) -> DiagnosisGraph:
+    """Return the compiled graph over `parts`."""
+    builder = StateGraph(DiagnosisState, DiagnosisContext, input_schema=DiagnosisInput, output_schema=DiagnosisOutput)
+    builder.add_node("open_run", make_open_run(parts))
+    builder.add_node(
+        "classify",
+        make_classify(parts),
+        destinations={"diagnose": "diagnosis", "safe_fallback": "other / no query"},
+    )
+    builder.add_node(
+        "diagnose",
+        make_diagnose(parts),
+        destinations={
+            "tool_gate": "tool request",
+            "close_collection": "draft / budget / recursion limit / model away",
+        },
+    )
+    builder.add_node(
+        "tool_gate",
+        make_tool_gate(parts),
+        destinations={
+            "evaluate_gain": "ran: READY / ERROR",
+            "diagnose": "rejected: protocol, duplicate, arguments, unsupported, parallel / STOP_REQUIRED",
+            "close_collection": "controlled stop / budget",
+        },
+    )
+    builder.add_node(
+        "evaluate_gain",
+        make_evaluate_gain(parts),
+        destinations={"diagnose": "NO_GAIN by rule / pending / error", "close_collection": "internal error"},
+    )
+    builder.add_node(
+        "close_collection",
+        make_close_collection(parts),
+        destinations={
+            "evidence_guard": "concluded draft",
+            "safe_fallback": "no conclusion / unreadable / stopped / failed",
+        },
+    )
+    builder.add_node(
+        "evidence_guard",
+        make_evidence_guard(parts),
+        destinations={
+            "semantic_guard": "passed",
+            "evidence_repair": "refused once",
+            "safe_fallback": "refused twice",
+        },
+    )
+    builder.add_node(
+        "evidence_repair",
+        make_evidence_repair(parts),
+        destinations={
+            "evidence_guard": "repaired",
+            "safe_fallback": "no conclusion / unparsable / unaffordable / model away",
+        },
+    )
+    builder.add_node(
+        "semantic_guard",
+        make_semantic_guard(parts),
+        destinations={"release": "SUPPORTED", "safe_fallback": "UNSUPPORTED / unavailable"},
+    )
+    builder.add_node("safe_fallback", make_safe_fallback(parts), destinations={"release": "fallback"})
+    builder.add_node("release", make_release(parts))
+    builder.add_edge(START, "open_run")
+    compiled = builder.compile(checkpointer=checkpointer, store=store, name="diagnosis")
+    compiled.channels[START] = InputDoor(DiagnosisInput)
+    return compiled
+
+
+def _parts(models: GivenModels | None, tools: Sequence[EvidenceTool] | None, settings: HarnessSettings) -> Parts:
+    chosen, names = choose_models(models, settings)
+    if tools is None:
+        tools = frozen_tools(settings.incident_dir) if settings.incident_dir else ()
+    by_name = {tool.name: tool for tool in tools}
+    if len(by_name) != len(tools):
+        raise ValueError("two tools share one name")
+    return Parts(
+        models=chosen,
+        model_names=names,
+        offline=offline_models(),
+        offline_name=OFFLINE_MODEL_NAME,
+        tools=by_name,
+        settings=settings,
+        own_store=InMemoryStore(),
+    )
+
+
+graph = build_graph()

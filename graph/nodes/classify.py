@@ -1,0 +1,80 @@
+"""`classify`: one cheap call that tells a diagnosis from anything else, skipped where a structured incident came.
+
+Source: contract, "Router".
+"""
+
+import json
+from typing import Any, Literal
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from graph.asking import Answer, Question, ask_model
+from graph.contract.vocabulary import Ending, MissingInfo, ModelComponent, TraceEventType
+from graph.models.replies import Route, parse_route
+from graph.nodes.edge import Node, contained
+from graph.parts import Parts
+from graph.recording import Recorder
+from graph.settings import DiagnosisContext
+from graph.state import DiagnosisState
+from graph.views import budget_of, limits_of
+from prompts.loader import render
+
+MISSING_BY_CONTEXT = {
+    "enterprise": MissingInfo.ENTERPRISE,
+    "service": MissingInfo.SERVICE,
+    "window": MissingInfo.TIME,
+    "error": MissingInfo.ERROR,
+}
+
+
+def make_classify(parts: Parts) -> Node[Literal["diagnose", "safe_fallback"]]:
+    """Return the node."""
+
+    @contained(parts, on_failure="safe_fallback")
+    async def classify(
+        state: DiagnosisState, runtime: Runtime[DiagnosisContext]
+    ) -> Command[Literal["diagnose", "safe_fallback"]]:
+        recorder = Recorder(parts.clock, state, runtime.stream_writer)
+        if state.get("incident"):
+            return Command(goto="diagnose")
+        query = last_query(state.get("messages") or [])
+        if not query:
+            return _not_a_diagnosis({}, {}, recorder)
+        answer = await _route(query, state, parts, recorder)
+        update: dict[str, Any] = {"budget": answer.budget.model_dump(mode="json")}
+        route = answer.value
+        if route is None:
+            return Command(goto="diagnose", update={**update, **recorder.flush()})
+        context = dict(route.context)
+        if route.kind == "other":
+            return _not_a_diagnosis(context, update, recorder)
+        recorder.event(TraceEventType.RUN_CLASSIFIED, passed=True)
+        return Command(goto="diagnose", update={**update, "context": context, **recorder.flush()})
+
+    return classify
+
+
+def last_query(messages: list[Any]) -> str:
+    """Return the text of the user's last turn where it is the newest message, or an empty string."""
+    newest = messages[-1] if messages else None
+    return str(newest.text).strip() if isinstance(newest, HumanMessage) else ""
+
+
+async def _route(query: str, state: DiagnosisState, parts: Parts, recorder: Recorder) -> Answer[Route]:
+    body = json.dumps({"query": query}, ensure_ascii=False)
+    messages: list[BaseMessage] = [SystemMessage(render("router")), HumanMessage(body)]
+    model = parts.model(ModelComponent.ROUTER, state)
+    question = Question(ModelComponent.ROUTER, model, messages, lambda reply: parse_route(str(reply.text)))
+    limits = limits_of(state).model_copy(update={"model_attempts": 1})
+    return await ask_model(question, budget=budget_of(state), limits=limits, parts=parts, recorder=recorder)
+
+
+def _not_a_diagnosis(
+    context: dict[str, str | None], update: dict[str, Any], recorder: Recorder
+) -> Command[Literal["diagnose", "safe_fallback"]]:
+    recorder.event(TraceEventType.RUN_CLASSIFIED, passed=False)
+    missing = [info.value for name, info in MISSING_BY_CONTEXT.items() if not context.get(name)]
+    ended = {"ending": Ending.NOT_A_DIAGNOSIS.value, "missing_info": missing, "context": context}
+    return Command(goto="safe_fallback", update={**update, **ended, **recorder.flush()})
