@@ -6,7 +6,6 @@ Exit codes: 0 for SUCCESS and FALLBACK, 1 for FAILED, 130 for CANCELLED, 2 for b
 import asyncio
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -134,15 +133,16 @@ def _settings() -> "HarnessSettings":
 
 
 def _investigate(question: Question, settings: "HarnessSettings", *, trace: Path | None = None) -> "Release":
-    from app.session import investigate
-
     try:
         file = TraceFile(trace) if trace is not None else None
     except OSError as error:
         raise BadInput(f"trace file {trace} can't be written: {error.strerror}") from None
+
+    from app.session import investigate
+
     with Live(words_for(question.locale)) as live:
 
-        def on_event(event: Mapping[str, Any]) -> None:
+        def on_event(event: dict[str, Any]) -> None:
             live(event)
             if file is not None:
                 file(event)

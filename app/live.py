@@ -39,7 +39,8 @@ class Live:
             self._say(progress_line(event, self._words))
 
     def stopping(self) -> None:
-        """Say that the run was asked to stop and is being closed."""
+        """Say that the run was asked to stop and is being closed; a terminal gets its cursor back at once."""
+        self._status.stop()
         self._say(Text(self._words.label["stopping"], "yellow"))
 
     def note(self, line: str) -> None:
