@@ -55,7 +55,7 @@ def cancelled_update(state: DiagnosisState, clock: Callable[[], datetime]) -> di
         "run_id": state["run_id"],
         "ending": Ending.CANCELLED.value,
         "release": release.model_dump(mode="json"),
-        "messages": [AIMessage(release.text, name="zhizhi")],
+        "messages": [AIMessage(release.text)],
         "draft": None,
         "draft_text": None,
         **recorder.flush(),

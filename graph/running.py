@@ -1,7 +1,7 @@
 """Running one diagnosis in its own task, so that a cancellation reaches the work and is written down.
 
-Source: contract, "Release" (CANCELLED). A stream can leak a cancellation of its reading side, so the graph runs in a task
-of its own, which is cancelled and awaited.
+Source: contract, "Release" (CANCELLED). A stream can leak a cancellation of its reading side, so the graph runs in a
+task of its own, which is cancelled and awaited.
 """
 
 import asyncio
@@ -58,8 +58,8 @@ async def diagnose(
 ) -> dict[str, Any]:
     """Run one diagnosis in a thread and return its Release as JSON.
 
-    `inputs`: `{"messages", "incident"?}`. `on_event` gets every custom event as it comes, `{"stream": "trace", "event"}`
-    and `{"stream": "progress", "kind", …}`. Setting `stop` cancels the run: the work is cancelled and awaited, and the
+    `inputs`: `{"messages", "incident"?}`. `on_event` gets every custom event as it comes: `{"stream": "trace",
+    "event"}` and `{"stream": "progress", "kind", …}`. Setting `stop` cancels the run: the work is cancelled and awaited, and the
     CANCELLED release is written and returned. Where the caller's own task is cancelled, the same is written, and the
     cancellation goes on. A graph that raises (a checkpointer that is gone) gives a FAILED release.
     """

@@ -27,6 +27,8 @@ from graph.models.calling import ModelCapabilities
 
 CONFIG_FILE_VARIABLE = "HARNESS_CONFIG_FILE"
 DEFAULT_CONFIG_FILE = "zhizhi.toml"
+DEFAULT_ZONES = {"zh": "Asia/Shanghai", "en": "UTC"}
+"""The zone of times that name none, by locale, where nobody configured one."""
 
 
 class SettingsError(Exception):
@@ -120,15 +122,15 @@ class HarnessSettings(BaseSettings):
     ledger: LedgerSettings = LedgerSettings()
     tool: ToolSettings = ToolSettings()
     model: ModelSettings = ModelSettings()
-    zone: str = "Asia/Shanghai"
+    zone: str | None = None
     incident_dir: Path | None = None
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
 
     @field_validator("zone")
     @classmethod
-    def _zone_exists(cls, value: str) -> str:
-        return known_zone(value)
+    def _zone_exists(cls, value: str | None) -> str | None:
+        return None if value is None else known_zone(value)
 
     @classmethod
     def settings_customise_sources(

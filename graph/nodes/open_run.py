@@ -19,7 +19,7 @@ from graph.contract.vocabulary import TraceEventType
 from graph.nodes.edge import Node
 from graph.parts import Parts
 from graph.recording import Recorder
-from graph.settings import DiagnosisContext
+from graph.settings import DEFAULT_ZONES, DiagnosisContext
 from graph.state import DiagnosisState
 from graph.views import progress_update
 
@@ -34,7 +34,7 @@ def make_open_run(parts: Parts) -> Node[Literal["classify"]]:
 
     async def open_run(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[Literal["classify"]]:
         context = runtime.context or DiagnosisContext()
-        zone = context.zone or parts.settings.zone
+        zone = context.zone or parts.settings.zone or DEFAULT_ZONES[context.locale]
         now = parts.clock()
         moment = incident_time(state.get("incident") or {}, zone) or context.moment() or now
         opened: DiagnosisState = {

@@ -59,7 +59,7 @@ def released(state: DiagnosisState, parts: Parts, recorder: Recorder) -> dict[st
     recorder.event(TraceEventType.RELEASE, outcome=outcome, fallback_type=composed.fallback_type)
     return {
         "release": composed.model_dump(mode="json"),
-        "messages": [AIMessage(composed.text, name="zhizhi")],
+        "messages": [AIMessage(composed.text)],
         "draft": state.get("draft") if outcome is ReleaseOutcome.SUCCESS else None,
         "draft_text": None,
         **recorder.flush(),
