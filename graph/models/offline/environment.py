@@ -1,0 +1,167 @@
+"""Causes that are no change of ours: certificates, providers, bad data, nodes, traffic. The causes are data."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from graph.models.offline.facts import Alert, Case, Series, Source
+from graph.models.offline.reach import Reach
+
+PROVING = 4
+"""The least score that proves a cause."""
+_LOUD = {"WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "SEVERE", "ALERT", "EMERGENCY"}
+_TRAFFIC = re.compile(r"(request|req|rps|qps|traffic|calls|sessions|visitors|connections)", re.IGNORECASE)
+_RATE = re.compile(r"rate|per_?(sec|min|second)|rps|qps|count|total|throughput|sessions|visitors", re.IGNORECASE)
+_NOT_TRAFFIC = re.compile(
+    r"error|fail|duration|latency|timeout|5xx|4xx|rejected|cancel|db_|sql|pool|cache|retry|retries", re.IGNORECASE
+)
+_SURGE = 1.5
+_EARLY = timedelta(minutes=2)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One cause; see the head of `rules/environment.toml` for the fields."""
+
+    name: str
+    weight: int
+    action: str
+    zh: str
+    en: str
+    text: re.Pattern[str] | None = None
+    metric: re.Pattern[str] | None = None
+    without: re.Pattern[str] | None = None
+    external: bool = False
+    yields: bool = False
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause that the case shows: at which service first and since when, and the lines that show it."""
+
+    rule: Rule
+    service: str
+    at: datetime
+    shown: tuple[Source, ...]
+    measured: tuple[Source, ...]
+    score: int
+
+
+@dataclass(frozen=True)
+class _Mention:
+    service: str
+    at: datetime
+    text: str
+    source: Source
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Return all rules, read once."""
+    table = tomllib.loads(files("graph.models.offline.rules").joinpath("environment.toml").read_text("utf-8"))
+    return tuple(_rule(name, rule) for name, rule in table.items())
+
+
+def _rule(name: str, rule: dict[str, Any]) -> Rule:
+    patterns = ("text", "metric", "without")
+    fields: dict[str, Any] = {
+        key: re.compile(value, re.IGNORECASE) if key in patterns else value for key, value in rule.items()
+    }
+    return Rule(name=name, **fields)
+
+
+SURGE = Rule(
+    name="traffic_surge",
+    weight=3,
+    action="add_capacity",
+    zh="外来请求量先于其他一切上升，超出了现有容量",
+    en="incoming traffic rose before anything else did, beyond the present capacity",
+    yields=True,
+)
+
+
+def find_causes(case: Case, alert: Alert | None, alert_onset: datetime | None, reach: Reach) -> list[Cause]:
+    """Return the causes that the case shows, strongest first. `alert_onset` is when the alerting measure moved."""
+    mentions = list(_mentions(case))
+    found = [cause for rule in rules() for cause in _find(case, rule, mentions)]
+    surge = _surge(case, reach)
+    if surge is not None:
+        found.append(surge)
+    limit = alert_onset + _EARLY if alert_onset else (alert.at if alert else None)
+    relevant = [cause for cause in found if limit is None or cause.at <= limit]
+    return sorted(relevant, key=lambda one: (-one.score, one.at))
+
+
+def _mentions(case: Case) -> Iterable[_Mention]:
+    for signature in case.signatures:
+        if signature.severity in _LOUD and signature.first_seen is not None:
+            yield _Mention(signature.service, signature.first_seen, signature.text, signature.source)
+    for span in case.spans:
+        if span.at is not None and span.text:
+            yield _Mention(span.service, span.at, span.text, span.source)
+
+
+def _find(case: Case, rule: Rule, mentions: Sequence[_Mention]) -> Iterable[Cause]:
+    if rule.text is None:
+        return
+    shown = [one for one in mentions if _speaks_of(rule, one.text)]
+    if not shown:
+        return
+    shown.sort(key=lambda one: one.at)
+    begun = shown[0].at
+    metrics = [series for series in case.changed_series if _confirms(rule, series, begun)]
+    spans = [one.source for one in shown if one.source.measured]
+    score = rule.weight + bool(spans) + bool(metrics) + (len({one.service for one in shown}) > 1)
+    yield Cause(
+        rule=rule,
+        service=shown[0].service,
+        at=begun,
+        shown=tuple(one.source for one in shown[:2]),
+        measured=tuple([*spans[:1], *(series.source for series in metrics[:1])]),
+        score=score,
+    )
+
+
+def _speaks_of(rule: Rule, text: str) -> bool:
+    flat = " ".join(text.split())
+    return bool(rule.text and rule.text.search(flat)) and not (rule.without and rule.without.search(flat))
+
+
+def _confirms(rule: Rule, series: Series, begun: datetime) -> bool:
+    return (
+        rule.metric is not None
+        and bool(rule.metric.search(series.metric))
+        and series.onset is not None
+        and series.onset <= begun + timedelta(minutes=10)
+    )
+
+
+def _surge(case: Case, reach: Reach) -> Cause | None:
+    """Return a traffic surge: requests at an outermost service rose by half or more, and nothing moved before that."""
+    moved = case.changed_series
+    risen = [series for series in moved if _is_surge(series)]
+    outer = [series for series in risen if not (reach.callers(series.service) & {one.service for one in moved})]
+    if not outer:
+        return None
+    first = outer[0]
+    ills = [one for one in moved if one not in risen and not _NOT_ILL.search(one.metric)]
+    if first.onset is None or not ills or any(one.onset is not None and one.onset < first.onset for one in ills):
+        return None
+    several = len({one.service for one in risen}) > 1
+    return Cause(SURGE, first.service, first.onset, (), (first.source, ills[0].source), SURGE.weight + 1 + several)
+
+
+_NOT_ILL = re.compile(r"uptime|version|cert|expir|(^|_)(gc|build)_?info", re.IGNORECASE)
+
+
+def _is_surge(series: Series) -> bool:
+    name = series.metric
+    if series.direction != "UP" or not series.baseline or series.extreme is None:
+        return False
+    named = _TRAFFIC.search(name) and _RATE.search(name) and not _NOT_TRAFFIC.search(name)
+    return bool(named) and series.extreme >= _SURGE * series.baseline
