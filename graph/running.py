@@ -58,8 +58,8 @@ async def diagnose(
 ) -> dict[str, Any]:
     """Run one diagnosis in a thread and return its Release as JSON.
 
-    `inputs`: `{"messages", "incident"?}`. `on_event` gets every custom event as it comes: `{"stream": "trace",
-    "event"}` and `{"stream": "progress", "kind", …}`. Setting `stop` cancels the run: the work is cancelled and awaited, and the
+    `inputs`: `{"messages", "incident"?}`. `on_event` gets each custom event as it comes: `{"stream": "trace", "event"}`
+    or `{"stream": "progress", "kind", …}`. Setting `stop` cancels the run: the work is cancelled and awaited, and the
     CANCELLED release is written and returned. Where the caller's own task is cancelled, the same is written, and the
     cancellation goes on. A graph that raises (a checkpointer that is gone) gives a FAILED release.
     """

@@ -54,12 +54,16 @@ def resolve_time(text: str, incident: IncidentContext) -> datetime:
 def resolve_window(start: str | None, end: str | None, incident: IncidentContext) -> Window:
     """Return the window from `start` to `end`; by default three hours before `as_of` to a quarter of an hour after it.
 
-    Blank means null. An end that names a clock time and no day is the first such time after the start. Raises
+    Where the incident says which window it speaks of, the default is that one and the three hours before it: what
+    caused an onset stands before it. Blank means null. An end that names a clock time and no day is the first such time after the start. Raises
     ValueError with `args == ("start",)` or `("end",)` where that one can't be read or leaves nothing between them.
     """
     as_of = incident.as_of.astimezone(UTC)
     begun = _field(start, "start", incident)
     ended = _field(end, "end", incident)
+    named = window_of(incident.window, incident) if incident.window and not (begun or ended) else None
+    if named:
+        return _aligned(named.start - LOOK_BACK, named.end)
     last = ended.start if ended else as_of + LOOK_AHEAD
     first = begun.start if begun else (as_of if last > as_of - LOOK_BACK else last) - LOOK_BACK
     if ended and ended.clock_only and last <= first:

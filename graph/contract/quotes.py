@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from graph.contract.folding import fold, word_character
+from graph.contract.names import NameSet
 from graph.contract.records import VerifiedRecord
 from graph.contract.units import COUNT, Unit, unit_of_name
 from graph.contract.values import Number, Token, Word, scan
@@ -63,6 +64,11 @@ class Line:
         if field[1] in _COUNTS:
             return COUNT
         return metric_unit if field[1] in _METRIC_VALUES else unit_of_name(field[1])
+
+    @cached_property
+    def names(self) -> NameSet:
+        """The names that stand in the line."""
+        return NameSet(token.text for token in self.tokens if isinstance(token, Word))
 
     @property
     def sort(self) -> str:

@@ -82,7 +82,9 @@ class Support:
         return number.unit is None and self.names.holds_revision(str(number.face))
 
 
-def derived(numbers: Iterable[Number], instants: Iterable[datetime], pairs: Iterable[tuple[Number, Number]]) -> NumberSet:
+def derived(
+    numbers: Iterable[Number], instants: Iterable[datetime], pairs: Iterable[tuple[Number, Number]]
+) -> NumberSet:
     """Return the numbers that one operation makes of two values: difference, ratio or sum of numbers (each pair of
     `numbers`, and `pairs`), the time between two of `instants`."""
     operands = tuple(dict.fromkeys(numbers))[:MAX_OPERANDS]

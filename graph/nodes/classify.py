@@ -18,8 +18,9 @@ from graph.parts import Parts
 from graph.recording import Recorder
 from graph.settings import DiagnosisContext
 from graph.state import DiagnosisState
-from graph.views import budget_of, limits_of
+from graph.views import budget_of, incident_context, limits_of
 from prompts.loader import render
+from tools.windows import window_of
 
 MISSING_BY_CONTEXT = {
     "enterprise": MissingInfo.ENTERPRISE,
@@ -37,17 +38,18 @@ def make_classify(parts: Parts) -> Node[Literal["diagnose", "safe_fallback"]]:
         state: DiagnosisState, runtime: Runtime[DiagnosisContext]
     ) -> Command[Literal["diagnose", "safe_fallback"]]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
-        if state.get("incident"):
-            return Command(goto="diagnose")
         query = last_query(state.get("messages") or [])
+        if state.get("incident"):
+            return Command(goto="diagnose", update={"context": {"window": spoken_window(query, state)}})
         if not query:
             return _not_a_diagnosis({}, {}, recorder)
         answer = await _route(query, state, parts, recorder)
         update: dict[str, Any] = {"budget": answer.budget.model_dump(mode="json")}
         route = answer.value
         if route is None:
+            update["context"] = {"window": spoken_window(query, state)}
             return Command(goto="diagnose", update={**update, **recorder.flush()})
-        context = dict(route.context)
+        context = {**route.context, "window": spoken_window(query, state) or route.context["window"]}
         if route.kind == "other":
             return _not_a_diagnosis(context, update, recorder)
         recorder.event(TraceEventType.RUN_CLASSIFIED, passed=True)
@@ -60,6 +62,11 @@ def last_query(messages: list[Any]) -> str:
     """Return the text of the user's last turn where it is the newest message, or an empty string."""
     newest = messages[-1] if messages else None
     return str(newest.text).strip() if isinstance(newest, HumanMessage) else ""
+
+
+def spoken_window(query: str, state: DiagnosisState) -> str | None:
+    """Return the query where it speaks of a time that a rule can resolve (刚才, 凌晨三点, since 14:05), else None."""
+    return query if window_of(query, incident_context(state)) else None
 
 
 async def _route(query: str, state: DiagnosisState, parts: Parts, recorder: Recorder) -> Answer[Route]:

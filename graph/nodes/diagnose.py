@@ -28,6 +28,7 @@ from graph.settings import DiagnosisContext
 from graph.state import DiagnosisState
 from graph.views import budget_of, incident_context, limits_of, progress_of, progress_update
 from prompts.loader import render
+from tools.windows import window_of
 
 STEPS_TO_CLOSE = 9
 """The super-steps of the longest orderly way from here to the end: a request or a draft, guards, repair, release."""
@@ -79,7 +80,9 @@ async def _ask(state: DiagnosisState, parts: Parts, recorder: Recorder) -> Answe
 def model_messages(state: DiagnosisState) -> list[BaseMessage]:
     """Return what the diagnosis model is sent: a stable prefix that only grows, so that prompt caches hit."""
     incident = incident_context(state)
-    known = incident.model_dump(mode="json", include={"service", "environment", "enterprise", "window", "error"})
+    known = incident.model_dump(mode="json", include={"service", "environment", "enterprise", "error"})
+    spoken = window_of(incident.window, incident) if incident.window else None
+    known["window"] = spoken.as_scope() if spoken else None
     body = {
         "type": "INCIDENT_CONTEXT",
         "as_of": incident.model_dump(mode="json")["as_of"],

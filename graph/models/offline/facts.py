@@ -79,7 +79,8 @@ class Edge:
 class Change:
     """A change record. `diff` holds (file, sign, text) of the changed lines that were shown.
 
-    `kind` is COMMIT, DEPLOY or FLAG; `complete` tells whether the whole bounded diff was asked for.
+    `kind` is COMMIT, DEPLOY or FLAG; `complete` tells whether the whole bounded diff was asked for. The diff may stand in
+    another record of the same commit: `diff_source`.
     """
 
     kind: str
@@ -91,6 +92,7 @@ class Change:
     message: str
     diff: tuple[tuple[str, str, str], ...]
     source: Source
+    diff_source: Source
     complete: bool = False
 
 
@@ -115,7 +117,7 @@ class Case:
 
 
 def read_case(observations: Iterable[Observation]) -> Case:
-    """Return the facts of all observations with evidence. A change told twice is kept once, with its longer diff."""
+    """Return the facts of all observations with evidence. Records of one commit share the longest diff of them."""
     case = Case()
     for observation in observations:
         if not observation.has_evidence:
@@ -126,7 +128,24 @@ def read_case(observations: Iterable[Observation]) -> Case:
                 case.runbooks.append(source)
             else:
                 _read(case, source, complete=observation.tool == "get_change")
+    case.changes = _sharing_diffs(case.changes)
     return case
+
+
+def _sharing_diffs(changes: list[Change]) -> list[Change]:
+    longest: dict[str, Change] = {}
+    for change in changes:
+        known = longest.get(change.change_id)
+        if known is None or (change.complete, len(change.diff)) > (known.complete, len(known.diff)):
+            longest[change.change_id] = change
+    shared = []
+    for change in changes:
+        best = longest[change.change_id]
+        files = change.files or best.files
+        shared.append(
+            replace(change, diff=best.diff, diff_source=best.diff_source, complete=best.complete, files=files)
+        )
+    return list({(one.kind, one.change_id, one.service): one for one in reversed(shared)}.values())[::-1]
 
 
 def _read(case: Case, source: Source, *, complete: bool) -> None:
@@ -186,24 +205,21 @@ def _add_change(case: Case, source: Source, *, complete: bool) -> None:
     if moment is None or not line.get("id"):
         return
     files = tuple(name for name in line.get("files").split(",") if name)
-    change = Change(
-        kind=line.get("kind"),
-        change_id=line.get("id"),
-        service=line.get("service"),
-        at=moment,
-        files=files,
-        flip=line.get("change"),
-        message=line.text,
-        diff=_changed_lines(line.more, files),
-        source=source,
-        complete=complete,
+    case.changes.append(
+        Change(
+            kind=line.get("kind"),
+            change_id=line.get("id"),
+            service=line.get("service"),
+            at=moment,
+            files=files,
+            flip=line.get("change"),
+            message=line.text,
+            diff=_changed_lines(line.more, files),
+            source=source,
+            diff_source=source,
+            complete=complete,
+        )
     )
-    for index, known in enumerate(case.changes):
-        if (known.kind, known.change_id, known.service) == (change.kind, change.change_id, change.service):
-            if complete or len(change.diff) > len(known.diff):
-                case.changes[index] = replace(change, complete=complete or known.complete)
-            return
-    case.changes.append(change)
 
 
 def _changed_lines(more: tuple[str, ...], files: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
