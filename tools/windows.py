@@ -55,8 +55,9 @@ def resolve_window(start: str | None, end: str | None, incident: IncidentContext
     """Return the window from `start` to `end`; by default three hours before `as_of` to a quarter of an hour after it.
 
     Where the incident says which window it speaks of, the default is that one and the three hours before it: what
-    caused an onset stands before it. Blank means null. An end that names a clock time and no day is the first such time after the start. Raises
-    ValueError with `args == ("start",)` or `("end",)` where that one can't be read or leaves nothing between them.
+    caused an onset stands before it. Blank means null. An end that names a clock time and no day is the first such
+    time after the start. Raises ValueError with `args == ("start",)` or `("end",)` where that one can't be read or
+    leaves nothing between them.
     """
     as_of = incident.as_of.astimezone(UTC)
     begun = _field(start, "start", incident)

@@ -81,8 +81,8 @@ class VerifiedSource(BaseModel):
 class Release(BaseModel):
     """The one thing that a run leaves. `draft` stands at SUCCESS only; no model prose in any fallback.
 
-    `text` is the fixed published text in `locale`. `onset` (UTC), `first_failing` and `unproven_changes` help the reader
-    of a fallback on. `model` names the model that diagnosed, None where none did.
+    `text` is the fixed published text in `locale`. `onset` (UTC), `first_failing` and `unproven_changes` help the
+    reader of a fallback on. `model` names the model that diagnosed, None where none did.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
