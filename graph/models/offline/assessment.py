@@ -10,7 +10,20 @@ from graph.models.offline.reach import Reach, read_reach
 from graph.models.offline.suspects import CONVICTING, MARGIN, Suspects, Suspicion, weigh
 from graph.models.offline.symptoms import Symptom, families, read_symptoms
 
-_ILL = ("errors", "latency", "timeout", "auth", "lookup", "schema", "memory", "disk", "crash", "queue", "connect", "pool")
+_ILL = (
+    "errors",
+    "latency",
+    "timeout",
+    "auth",
+    "lookup",
+    "schema",
+    "memory",
+    "disk",
+    "crash",
+    "queue",
+    "connect",
+    "pool",
+)
 
 
 @dataclass

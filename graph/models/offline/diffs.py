@@ -75,9 +75,7 @@ def _squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text).rstrip(",;")
 
 
-def _without_moved(
-    removed: list[ChangedLine], added: list[ChangedLine]
-) -> tuple[list[ChangedLine], list[ChangedLine]]:
+def _without_moved(removed: list[ChangedLine], added: list[ChangedLine]) -> tuple[list[ChangedLine], list[ChangedLine]]:
     both = Counter(_squeezed(text) for _, _, text in removed) & Counter(_squeezed(text) for _, _, text in added)
 
     def rest(lines: list[ChangedLine]) -> list[ChangedLine]:

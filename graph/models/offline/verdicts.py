@@ -26,13 +26,22 @@ class Innocence(StrEnum):
 
 
 _FILE_SORTS = (
-    (Innocence.DOCUMENTS, re.compile(r"\.(md|rst|adoc)$|(^|/)(docs?|documentation)/|CODEOWNERS|LICENSE|CHANGELOG", re.I)),
+    (
+        Innocence.DOCUMENTS,
+        re.compile(r"\.(md|rst|adoc)$|(^|/)(docs?|documentation)/|CODEOWNERS|LICENSE|CHANGELOG", re.I),
+    ),
     (
         Innocence.TESTS,
         re.compile(r"_test\.\w+$|\.(test|spec)\.\w+$|(^|/)(tests?|testdata|__tests__|fixtures)/|(^|/)test_", re.I),
     ),
-    (Innocence.BUILD, re.compile(r"(^|/)\.(github|circleci|gitlab)|golangci|\.editorconfig|Jenkinsfile|Makefile$", re.I)),
-    (Innocence.APPEARANCE, re.compile(r"\.(css|scss|less|svg|png|html?|tmpl)$|(^|/)theme\.\w+$|/i18n/|/locales?/", re.I)),
+    (
+        Innocence.BUILD,
+        re.compile(r"(^|/)\.(github|circleci|gitlab)|golangci|\.editorconfig|Jenkinsfile|Makefile$", re.I),
+    ),
+    (
+        Innocence.APPEARANCE,
+        re.compile(r"\.(css|scss|less|svg|png|html?|tmpl)$|(^|/)theme\.\w+$|/i18n/|/locales?/", re.I),
+    ),
     (Innocence.DEPENDENCY_PATCH, MANIFEST),
 )
 _TELEMETRY = re.compile(
