@@ -21,7 +21,10 @@ _DOWN = (
     r"|\b(?:drop(?:s|ped|ping)?|fell|falls?|falling|fallen|decreas(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|dip(?:s|ped)?"
     r"|plunged?|went down|shrank)\b"
 )
-_FLAT = r"\bdirection=FLAT\b|平稳|持平|无变化|没有变化|保持稳定|不变|基本稳定|\b(?:flat|steady|unchanged|stayed stable|did not change)\b"
+_FLAT = (
+    r"\bdirection=FLAT\b|平稳|持平|无变化|没有变化|保持稳定|不变|基本稳定"
+    r"|\b(?:flat|steady|unchanged|stayed stable|did not change)\b"
+)
 _ON = r"开启|打开|启用|\b(?:enabled|turned on|switched on)\b"
 _OFF = r"关闭|关掉|禁用|停用|\b(?:disabled|turned off|switched off)\b"
 _WORDS = {

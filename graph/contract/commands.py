@@ -25,7 +25,10 @@ _VERBS = {
     "rm": "-[a-z]|/",
     "kill": r"-\d+|-[A-Z]+|\d+",
 }
-_SQL = r"(?:select|delete)\s[^.;]*\bfrom\s\w|update\s+\S+\s+set\s+\w+\s*=|(?:drop|alter|truncate)\s+(?:table|index|database)\s"
+_SQL = (
+    r"(?:select|delete)\s[^.;]*\bfrom\s\w|update\s+\S+\s+set\s+\w+\s*="
+    r"|(?:drop|alter|truncate)\s+(?:table|index|database)\s"
+)
 _COMMAND = re.compile(
     r"(?<![\w./-])(?:" + "|".join(rf"{program}\s+(?:{what})" for program, what in _VERBS.items()) + rf"|(?i:{_SQL}))",
     re.ASCII,

@@ -136,6 +136,14 @@ class EvidenceText:
         going_on = re.match(r"[0-9a-f]+(?![0-9A-Za-z_])", self.text[end : end + 64])
         return going_on is not None and _REVISION_END.search(self.text, max(0, end - 65), end) is not None
 
+    def holds_whole(self, folded: str) -> bool:
+        """Return whether a folded name stands in the text as a whole: `pay` doesn't in `pay-api`, nor in `pay=1`."""
+        return any(self._stands_alone(match) for match in re.finditer(re.escape(folded), self.text))
+
+    def _stands_alone(self, match: re.Match[str]) -> bool:
+        before, after = self.text[max(0, match.start() - 1) : match.start()], self.text[match.end() : match.end() + 1]
+        return not any(edge and (word_character(edge) or edge == "-") for edge in (before, after)) and after != "="
+
     def lines_between(self, start: int, end: int) -> tuple[Line, ...]:
         """Return the lines that `[start, end)` touches."""
         return self.lines[max(0, bisect_right(self._starts, start) - 1) : bisect_left(self._starts, end)]
