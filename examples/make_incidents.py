@@ -202,7 +202,7 @@ def _traces() -> Iterator[dict[str, Any]]:
 
 
 def _trace(at: datetime, number: int, draw: Any, *, failing: bool) -> Iterator[dict[str, Any]]:
-    """Yield the spans of one payment: gateway, order, payment, risk, and the bank adapter, asked thrice where it fails."""
+    """Yield the spans of one payment: gateway, order, payment, risk, and the bank adapter, thrice where it fails."""
     trace_id = _hex(f"trace {number}", 32)
     served = 600 + int(draw() * 230)
     attempts = [301 + int(draw() * 5) for _ in range(3)] if failing else [served + 6]
