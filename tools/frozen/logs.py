@@ -1,0 +1,111 @@
+# ruff: noqa: S608 -- statements are composed of fixed text of this package; every value is a parameter
+"""The log table of a frozen incident: one row a record, stack traces joined to the record that they belong to."""
+
+from tools.frozen.database import Quality, Rows, Source
+from tools.frozen.records import load_documents
+from tools.frozen.sql import LINES, said
+
+MAX_TAIL_LINES = 60
+
+_MESSAGE = said("msg", "message", "body", "log", "text")
+_TIMED = said("timestamp", "time", "ts", "@timestamp", "at", "datetime")
+_SERVICE = said("service", "service_name", "service.name", "app", "application", "logger_service")
+_LEVEL = said("severity_text", "severity", "level", "loglevel", "severity_number")
+_TRACE = said("trace_id", "traceId", "traceid", "trace.id")
+_KNOWN_KEYS = (
+    "['timestamp', 'time', 'ts', '@timestamp', 'at', 'datetime', 'service', 'service_name', 'service.name', 'app', "
+    "'application', 'logger_service', 'severity_text', 'severity', 'loglevel', 'severity_number', 'msg', 'message', "
+    "'body', 'log', 'text', 'trace_id', 'traceId', 'traceid', 'trace.id', 'stack', 'stack_trace', 'stacktrace', "
+    "'exception', 'exception.stacktrace', 'error.stack']"
+)
+_STACK = said("stack", "stack_trace", "stacktrace", "exception.stacktrace", "error.stack", "exception")
+_CONTINUES = (
+    r"'^(\s+\S|at [\w.$<>/]+\(|Caused by:|Suppressed:|\.\.\. \d+ (more|common)|Traceback \(|File \"|"
+    r"[\w.$]+(Exception|Error)\b|goroutine \d+)'"
+)
+
+_FROM_LINES = f"""
+    CREATE TABLE documents AS
+    SELECT seq, line, CASE WHEN json_type(doc) = 'OBJECT' THEN doc END AS doc
+    FROM (SELECT seq, line, TRY_CAST(line AS JSON) AS doc FROM ({LINES}) WHERE trim(line) <> '')
+    """
+_STAGED = f"""
+    CREATE TABLE staged AS
+    SELECT seq, moment, service, severity, trace_id, timed, extra,
+        CASE WHEN stack IS NULL OR contains(message, stack) THEN message ELSE concat_ws(chr(10), message, stack) END
+            AS message,
+        doc IS NULL AS raw
+    FROM (
+        SELECT seq, doc, {_TIMED} AS timed, instant({_TIMED}, $zone) AS moment, {_SERVICE} AS service,
+            level_of({_LEVEL}) AS severity, {_TRACE} AS trace_id, coalesce({_MESSAGE}, CASE WHEN doc IS NULL THEN line END)
+            AS message, {_STACK} AS stack, {{extra}} AS extra
+        FROM documents)
+    """
+_EXTRA = f"""
+    array_to_string(list_transform(
+        list_filter(json_keys(doc), lambda key: NOT list_contains({_KNOWN_KEYS}, key)
+            AND json_type(doc -> ('$."' || key || '"')) NOT IN ('OBJECT', 'ARRAY', 'NULL')
+            AND NOT (key = 'level' AND (doc ->> '$.severity_text') IS NULL AND (doc ->> '$.severity') IS NULL)),
+        lambda key: key || '=' || left(doc ->> ('$."' || key || '"'), 400)), ' ')
+    """
+_ADOPTED = f"""
+    CREATE OR REPLACE TABLE staged AS
+    SELECT seq, severity, trace_id, timed, extra, message, raw,
+        CASE WHEN raw THEN last_value(moment IGNORE NULLS) OVER files ELSE moment END AS moment,
+        CASE WHEN raw THEN last_value(service IGNORE NULLS) OVER files ELSE service END AS service
+    FROM staged
+    WHERE NOT raw OR regexp_matches(message, {_CONTINUES})
+    WINDOW files AS (ORDER BY seq ROWS UNBOUNDED PRECEDING)
+    """
+_LOGS = f"""
+    CREATE TABLE logs AS
+    WITH headed AS (
+        SELECT *, sum(CASE WHEN continues THEN 0 ELSE 1 END) OVER (PARTITION BY service ORDER BY moment, seq
+            ROWS UNBOUNDED PRECEDING) AS head
+        FROM (SELECT *, regexp_matches(message, {_CONTINUES}) AND (raw OR regexp_matches(message,
+            '^(\\s+at |\\s*Caused by:|\\s*Suppressed:|\\s*\\.\\.\\. \\d+ (more|common)|at [\\w.$<>/]+\\()')) AS continues FROM staged)),
+    placed AS (
+        SELECT *, row_number() OVER (PARTITION BY service, head ORDER BY moment, seq) AS place FROM headed)
+    SELECT min(seq) AS seq, arg_min(moment, place) AS moment, service, arg_min(severity, place) AS severity,
+        arg_min(trace_id, place) AS trace_id, arg_min(extra, place) AS extra,
+        string_agg(CASE WHEN place = 1 THEN message ELSE rtrim(message) END, chr(10) ORDER BY place) AS message
+    FROM placed
+    WHERE place <= {MAX_TAIL_LINES} OR ltrim(message) LIKE 'Caused by:%'
+    GROUP BY service, head
+    """
+
+
+def load_logs(rows: Rows, source: Source, zone: str) -> Quality:
+    """Create table `logs(seq, moment, service, severity, trace_id, extra, message)`, times in UTC.
+
+    A line or record that continues a stack trace belongs to the record of the same service before it (a raw line: to the
+    record before it in the file); its text follows in `message` on lines of its own. `extra` holds the record's other
+    plain fields as `key=value`.
+    """
+    broken = _load_lines(rows, source) if source.sort in {"ndjson", "jsonl"} else load_documents(rows, source)
+    if source.sort not in {"ndjson", "jsonl"}:
+        rows.run("ALTER TABLE documents ADD COLUMN line VARCHAR")
+    rows.run(_STAGED.format(extra=_EXTRA), zone=zone)
+    rows.run("DROP TABLE documents")
+    if rows.all("SELECT count(*) FROM staged WHERE raw")[0][0]:
+        rows.run(_ADOPTED)
+    unusable, zoneless = rows.all(
+        "SELECT count(*) FILTER (moment IS NULL OR message IS NULL),"
+        " count(*) FILTER (moment IS NOT NULL AND NOT raw AND NOT zoned(timed)) FROM staged"
+    )[0]
+    rows.run("DELETE FROM staged WHERE moment IS NULL OR message IS NULL")
+    rows.run("UPDATE staged SET service = '-' WHERE service IS NULL")
+    rows.run(_LOGS)
+    rows.run("DROP TABLE staged")
+    return Quality(broken + int(unusable), int(zoneless))
+
+
+def _load_lines(rows: Rows, source: Source) -> int:
+    """Create `documents(seq, line, doc)` from raw lines; returns how many are neither a record nor a continuation."""
+    if source.empty:
+        rows.run("CREATE TABLE documents (seq BIGINT, line VARCHAR, doc JSON)")
+        return 0
+    rows.run(_FROM_LINES, path=source.path)
+    return int(
+        rows.all(f"SELECT count(*) FROM documents WHERE doc IS NULL AND NOT regexp_matches(line, {_CONTINUES})")[0][0]
+    )

@@ -1,0 +1,70 @@
+# ruff: noqa: S608 -- statements are composed of fixed text of this package; every value is a parameter
+"""SQL shared by the sources: macros, and how a file's records become one JSON document each.
+
+Every statement takes its values as parameters; what is composed here is fixed text of this package alone.
+"""
+
+MACROS = (
+    r"""
+    CREATE MACRO zoned(said) AS regexp_full_match(said, '\d{9,19}(\.\d+)?')
+        OR regexp_matches(said, '(?i)\d:\d.*(z|utc|gmt|[+-]\d{2}(:?\d{2})?)\s*$')
+    """,
+    r"""
+    CREATE MACRO instant(said, zone) AS CASE
+        WHEN regexp_full_match(said, '\d{9,10}(\.\d+)?') THEN make_timestamp(CAST(CAST(said AS DOUBLE) * 1e6 AS BIGINT))
+        WHEN regexp_full_match(said, '\d{13}(\.\d+)?') THEN make_timestamp(CAST(CAST(said AS DOUBLE) * 1e3 AS BIGINT))
+        WHEN regexp_full_match(said, '\d{16}') THEN make_timestamp(CAST(said AS BIGINT))
+        WHEN regexp_full_match(said, '\d{19}') THEN make_timestamp(CAST(said AS BIGINT) // 1000)
+        WHEN zoned(said) THEN timezone('UTC', TRY_CAST(replace(said, ',', '.') AS TIMESTAMPTZ))
+        ELSE timezone('UTC', timezone(zone, TRY_CAST(replace(said, ',', '.') AS TIMESTAMP)))
+    END
+    """,
+    r"""
+    CREATE MACRO level_of(said) AS CASE
+        WHEN said IS NULL THEN NULL
+        WHEN regexp_full_match(said, '(?i)\s*(fatal|critical|crit|panic|emerg|emergency|alert|f)\d?\s*') THEN 'FATAL'
+        WHEN regexp_full_match(said, '(?i)\s*(error|err|severe|e)\d?\s*') THEN 'ERROR'
+        WHEN regexp_full_match(said, '(?i)\s*(warn|warning|w)\d?\s*') THEN 'WARN'
+        WHEN regexp_full_match(said, '(?i)\s*(info|information|informational|notice|i)\d?\s*') THEN 'INFO'
+        WHEN regexp_full_match(said, '(?i)\s*(debug|fine|d)\d?\s*') THEN 'DEBUG'
+        WHEN regexp_full_match(said, '(?i)\s*(trace|verbose|finer|finest|t)\d?\s*') THEN 'TRACE'
+        WHEN TRY_CAST(said AS INTEGER) BETWEEN 1 AND 24
+            THEN ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'][(CAST(said AS INTEGER) - 1) // 4 + 1]
+        ELSE upper(trim(said))
+    END
+    """,
+)
+
+LINES = """
+    SELECT row_number() OVER () AS seq, line
+    FROM read_csv($path, auto_detect = false, columns = {'line': 'VARCHAR'}, delim = chr(1), quote = '', escape = '',
+        header = false, ignore_errors = true, strict_mode = false, null_padding = true, max_line_size = 16000000)
+    """
+"""A text file's raw lines in the file's order."""
+
+_CSV = """
+    SELECT row_number() OVER () AS seq, to_json(one) AS doc
+    FROM read_csv($path, header = true, all_varchar = true, delim = ',', quote = '"', escape = '"',
+        ignore_errors = true, store_rejects = true, max_line_size = 16000000) AS one
+    """
+_PARQUET = "SELECT row_number() OVER () AS seq, to_json(one) AS doc FROM read_parquet($path) AS one"
+_ARRAY = """
+    SELECT row_number() OVER () AS seq, json AS doc
+    FROM read_json_objects($path, format = 'array', maximum_object_size = 64000000)
+    """
+_NDJSON = f"""
+    SELECT seq, TRY_CAST(line AS JSON) AS doc FROM ({LINES}) WHERE trim(line) <> ''
+    """
+
+DOCUMENTS = {"csv": _CSV, "parquet": _PARQUET, "json": _ARRAY, "ndjson": _NDJSON, "jsonl": _NDJSON}
+"""By suffix: a statement that gives `seq` and one JSON document `doc` a record (NULL where a line is broken)."""
+
+
+def said(*names: str, doc: str = "doc") -> str:
+    """Return SQL for the first of a document's fields that isn't null, as text."""
+    return "coalesce(" + ", ".join(f"{doc} ->> '$.\"{name}\"'" for name in names) + ")"
+
+
+def literal(text: str | None) -> str:
+    """Return `text` as a SQL string literal, for queries that people paste; never for queries that run here."""
+    return "NULL" if text is None else "'" + text.replace("'", "''") + "'"
