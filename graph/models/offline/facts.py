@@ -7,6 +7,10 @@ from datetime import datetime
 from graph.models.offline.lines import Line
 from graph.models.offline.transcript import Observation
 
+_SPAN_FIELDS = frozenset(
+    ("trace_id", "span_id", "parent", "service", "operation", "start", "duration_ms", "status", "error")
+)
+
 
 @dataclass(frozen=True)
 class Source:
@@ -158,10 +162,8 @@ def _read(case: Case, source: Source, *, complete: bool) -> None:
         case.signatures.append(_signature(source))
     elif line.sort == "span":
         if line.get("status").upper() not in ("OK", "UNSET", ""):
-            span = FailedSpan(
-                line.get("service"), line.get("operation"), line.time("start"), line.whole_text.strip(), source
-            )
-            case.spans.append(span)
+            text = " ".join([line.whole_text.strip(), *_attributes(line)]).strip()
+            case.spans.append(FailedSpan(line.get("service"), line.get("operation"), line.time("start"), text, source))
     elif line.sort == "edge":
         edge = Edge(
             line.get("caller"), line.get("callee"), line.number("calls") or 0.0, line.number("errors") or 0.0, source
@@ -171,6 +173,10 @@ def _read(case: Case, source: Source, *, complete: bool) -> None:
         case.first_failing.append((line.get("service"), source))
     elif line.sort == "change":
         _add_change(case, source, complete=complete)
+
+
+def _attributes(line: Line) -> list[str]:
+    return [f"{key}={value}" for key, value in line.fields.items() if key not in _SPAN_FIELDS]
 
 
 def _series(source: Source) -> Series:

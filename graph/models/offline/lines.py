@@ -4,7 +4,7 @@ Source: the shape of `Evidence.content` (`tools.vocabulary.Evidence`).
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 
@@ -17,7 +17,7 @@ class Line:
     """
 
     sort: str
-    fields: Mapping[str, str]
+    fields: Mapping[str, str] = field(compare=False)
     text: str
     raw: str
     more: tuple[str, ...] = ()
