@@ -117,9 +117,8 @@ def tools(incident: IncidentDir = SCENES[0].directory) -> None:
     """Print the evidence tools with their arguments and scope tables."""
     _settings()
     from app.catalog import describe_tools
-    from tools.frozen import frozen_tools
 
-    write_out(describe_tools(frozen_tools(incident)))
+    write_out(describe_tools(incident))
 
 
 def _settings() -> "HarnessSettings":

@@ -41,8 +41,8 @@ async def investigate(
                 store=kept.store,
             )
             inputs: dict[str, Any] = {"messages": [{"role": "user", "content": question.query}]}
-            if alert := question.alert(note):
-                inputs["incident"] = alert
+            if question.alert:
+                inputs["incident"] = question.alert
             context = DiagnosisContext(locale=question.locale)
             release = await diagnose(
                 graph, inputs, thread_id=uuid4().hex, context=context, on_event=on_event, stop=stop
