@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from graph.contract.moments import Moment
+from graph.contract.support import Operation
+from graph.contract.units import Dimension
 from graph.contract.values import Number, Token
 
 _CLAUSE_END = re.compile(r"[;!?。()]|,(?!\d)|\.(?=\s|$)|\bwhile\b|\bwhereas\b|而(?!且)|但|\n")
@@ -107,10 +109,42 @@ def _values_disordered(clause: Clause) -> bool:
     directions = clause.directions() & {"UP", "DOWN"}
     if len(numbers) != 2 or len(directions) != 1 or not _FROM_TO.search(clause.text):
         return False
-    if numbers[0].unit and numbers[1].unit and numbers[0].unit != numbers[1].unit:
+    first, second = numbers
+    if (first.unit and first.unit.dimension) != (second.unit and second.unit.dimension):
+        # "from 0.2 to 3 %": the first number has the second's unit, and may have another.
         return False
-    rising = numbers[0].face < numbers[1].face
-    return numbers[0].face != numbers[1].face and rising != (directions == {"UP"})
+    before, after = (number.face * (number.unit.scales[0] if number.unit else 1) for number in numbers)
+    return before >= after if directions == {"UP"} else before <= after
+
+
+_OPERATIONS = {
+    Operation.RATIO: re.compile(
+        r"倍|占|比例|比率|之比|成功率|失败率|命中率|错误率|%|百分|\btimes\b|fold\b|\d[x×]|\bratio\b|\bshare\b|percent|half",
+        re.I,
+    ),
+    Operation.DIFFERENCE: re.compile(
+        r"差|间隔|相隔|之后|以后|后|前|内|升|涨|增|降|减|跌|落|多|少|高出|低于|历时|持续|耗时|仅|"
+        r"\b(?:later|after|before|earlier|within|between|difference|by|more|less|fewer|delta|lasted|for|apart|"
+        r"following|prior|lag|delay|gap|increase|decrease|rose|grew|dropped|fell)\b",
+        re.I,
+    ),
+    Operation.SUM: re.compile(r"共|合计|总|累计|\b(?:total|sum|together|combined|altogether|in all)", re.I),
+}
+
+
+def operations(clause: Clause, number: Number) -> frozenset[Operation]:
+    """Return the operations that a clause names, of those that can make `number`: a ratio is a percentage or a
+    multiple, and the others are neither."""
+    shown = clause.text[number.start - clause.start : number.end - clause.start]
+    following = clause.text[number.end - clause.start :]
+    multiple = shown.endswith(("倍", "x", "X", "×", "fold")) or re.match(r"\s(?:times\b|fold\b)", following)
+    named = {operation for operation, words in _OPERATIONS.items() if words.search(clause.text)}
+    relative = named & {Operation.RATIO} | ({Operation.CHANGE} if Operation.DIFFERENCE in named else set())
+    if multiple:
+        return frozenset(relative)
+    if number.unit is not None and number.unit.dimension is Dimension.RATIO:
+        return frozenset(named | relative)
+    return frozenset(named - {Operation.RATIO})
 
 
 def counts_things(number: Number, text: str, named: int) -> bool:

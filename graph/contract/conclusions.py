@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from graph.contract.draft import Analysis, Conclusion
 from graph.contract.folding import fold
+from graph.contract.grounds import Grounds
 from graph.contract.names import NameSet
 from graph.contract.reading import Reading, has_evidence, is_direct
 from graph.contract.records import VerifiedRecord
-from graph.contract.sentences import Grounds
 from graph.contract.values import Word, scan
 from graph.contract.violations import DraftViolation, violation
 from graph.contract.vocabulary import DraftViolationCode as Code

@@ -62,6 +62,9 @@ def negative_scope(reading: Reading, analysis: Analysis, path: str) -> Iterator[
 
 def _entity_covered(reading: Reading, name: Name, records: tuple[VerifiedRecord, ...]) -> bool:
     low = name.text.casefold()
+    if ":" in low:
+        # A time that doesn't exist.
+        return False
     if any(_asked_of(low, record) for record in records):
         return True
     if low in reading.vocabulary.metrics:

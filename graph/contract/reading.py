@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from graph.contract.claims import Clause, clauses
 from graph.contract.draft import Analysis, Draft
 from graph.contract.folding import fold
 from graph.contract.names import NameSort, Vocabulary, parts_of_word
@@ -38,9 +39,14 @@ class Sentence:
         """The numbers and the moments."""
         return tuple(token for token in self.tokens if not isinstance(token, Word))
 
-    def named(self, known: Iterable[str]) -> frozenset[str]:
-        """Return those of its names that are `known` (casefolded)."""
-        return frozenset(name.text.casefold() for name in self.names) & frozenset(known)
+    @cached_property
+    def clauses(self) -> tuple[tuple[Clause, frozenset[str]], ...]:
+        """Its clauses, each with the names in it (casefolded)."""
+        return tuple((clause, self._named_in(clause)) for clause in clauses(self.text, self.tokens))
+
+    def _named_in(self, clause: Clause) -> frozenset[str]:
+        names = (name for name in self.names if clause.start <= name.start < clause.end)
+        return frozenset(name.text.casefold() for name in names)
 
 
 class Reading:

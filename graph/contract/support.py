@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
-from itertools import combinations
+from enum import StrEnum
 
 from graph.contract.moments import Moment, MomentSet
 from graph.contract.names import NameSet
@@ -17,8 +17,6 @@ from graph.contract.values import Number, Token, Word
 
 _ANY = "any"
 _UNITLESS = "unitless"
-MAX_OPERANDS = 60
-"""The most values that are combined with each other: 60 make 1,770 pairs."""
 
 
 class NumberSet:
@@ -82,30 +80,43 @@ class Support:
         return number.unit is None and self.names.holds_revision(str(number.face))
 
 
-def derived(
-    numbers: Iterable[Number], instants: Iterable[datetime], pairs: Iterable[tuple[Number, Number]]
-) -> NumberSet:
-    """Return the numbers that one operation makes of two values: difference, ratio or sum of numbers (each pair of
-    `numbers`, and `pairs`), the time between two of `instants`."""
-    operands = tuple(dict.fromkeys(numbers))[:MAX_OPERANDS]
-    times = sorted(set(instants))[:MAX_OPERANDS]
-    found = [made for pair in (*combinations(operands, 2), *pairs) for made in _combined(*pair)]
-    found.extend(made for earlier, later in combinations(times, 2) for made in _between(earlier, later))
-    return NumberSet(found)
+class Operation(StrEnum):
+    """What makes a new value of two."""
+
+    DIFFERENCE = "difference"
+    RATIO = "ratio"
+    SUM = "sum"
+    CHANGE = "change"
+    """A difference as a share of one of both: a ratio, less one."""
 
 
-def _combined(first: Number, second: Number) -> Iterator[Number]:
+class Derived:
+    """The values that one operation makes of two, by operation: of each pair of `numbers`, the time between each pair
+    of `times`."""
+
+    def __init__(self, numbers: Iterable[tuple[Number, Number]], times: Iterable[tuple[datetime, datetime]]) -> None:
+        made: dict[Operation, list[Number]] = {operation: [] for operation in Operation}
+        for first, second in dict.fromkeys(numbers):
+            _combine(first, second, made)
+        for earlier, later in dict.fromkeys(times):
+            made[Operation.DIFFERENCE].extend(_between(*sorted((earlier, later))))
+        self._made = {operation: NumberSet(values) for operation, values in made.items()}
+
+    def holds(self, stated: Number, operations: Iterable[Operation]) -> bool:
+        """Return whether one of the operations makes `stated`, as its digits show it."""
+        return any(self._made[operation].holds(stated) for operation in operations)
+
+
+def _combine(first: Number, second: Number, made: dict[Operation, list[Number]]) -> None:
     if (first.unit and first.unit.dimension) != (second.unit and second.unit.dimension):
         return
     unit = first.unit if first.unit == second.unit else _base(first.unit)
     low, high = sorted(number.face if number.unit == unit else _in_base(number) for number in (first, second))
-    yield _made(high - low, unit)
-    yield _made(high + low, unit)
+    made[Operation.DIFFERENCE].append(_made(high - low, unit))
+    made[Operation.SUM].append(_made(high + low, unit))
     for share in (high / low, low / high) if low else ():
-        yield _made(share, None)
-        yield _made(share, RATIO)
-        yield _made(abs(share - 1), RATIO)
-        yield _made(abs(share - 1), None)
+        made[Operation.RATIO].append(_made(share, RATIO))
+        made[Operation.CHANGE].append(_made(abs(share - 1), RATIO))
 
 
 def _between(earlier: datetime, later: datetime) -> Iterator[Number]:
