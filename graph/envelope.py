@@ -16,7 +16,7 @@ from graph.contract.progress import Progress
 from graph.contract.protocol import PREVIOUS_OBSERVATION
 from graph.contract.vocabulary import EvidenceKind
 from tools.base import EvidenceTool, IncidentContext, PreviousObservation
-from tools.canonical import canonical_scope, scope_digest
+from tools.canonical import scope_digest
 from tools.vocabulary import Evidence, Scope, SourceError
 
 MAX_FAULTS = 8
@@ -88,7 +88,7 @@ def _read(
     own = {key: value for key, value in raw.items() if key != PREVIOUS_OBSERVATION}
     try:
         arguments = tool.arguments.model_validate({**_nulls(tool.arguments), **own})
-        scope = canonical_scope(tool.normalize(arguments, incident))
+        scope = tool.normalize(arguments, incident)
     except ValidationError as error:
         return ReadRequest(ToolRequest(call_id, name, previous=previous, faults=_faults(error, tool.arguments)))
     except ValueError as error:
