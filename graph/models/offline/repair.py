@@ -41,7 +41,9 @@ def repaired(draft: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
             doomed.setdefault(path, set())
         else:
             hopeless = True
-    kept = {name: _without(draft.get(name), doomed.get(name)) for name in ("analyses", "action_plan", "recommendations")}
+    kept = {
+        name: _without(draft.get(name), doomed.get(name)) for name in ("analyses", "action_plan", "recommendations")
+    }
     known = {item.get("analysis_id") for item in kept["analyses"]}
     conclusion = None if hopeless else _conclusion(draft.get("conclusion"), doomed, known)
     limits = draft.get("limitations") or {}
@@ -62,7 +64,9 @@ def _without(items: Any, indexes: set[int] | None) -> list[Any]:
 
 
 def _grounded(items: list[Any], known: set[Any]) -> list[Any]:
-    grounded = [{**item, "analysis_ids": [one for one in item.get("analysis_ids") or () if one in known]} for item in items]
+    grounded = [
+        {**item, "analysis_ids": [one for one in item.get("analysis_ids") or () if one in known]} for item in items
+    ]
     return [item for item in grounded if item["analysis_ids"]]
 
 

@@ -40,8 +40,12 @@ _ERROR = re.compile(
     r"[\"“「'](?P<quoted>[^\"”」']{4,160})[\"”」']|\b(?P<code>HTTP ?[45]\d\d|[45]\d\d(?= ?(?:错误|error|s\b))|[A-Z]\w*(?:Exception|Error)"
     r"|DeadlineExceeded|OOMKilled|ECONN\w+|x509[^，。,.;；？?]{0,60})"
 )
-_ENTERPRISE = re.compile(r"(?:企业|租户|客户|tenant|customer|enterprise)\s*[:：=]?\s*(?P<name>[\w\u3400-\u9fff.-]{2,40})", re.IGNORECASE)
-_NOT_SERVICES = frozenset(("root-cause", "on-call", "real-time", "time-out", "roll-back", "the", "a", "this", "our", "which"))
+_ENTERPRISE = re.compile(
+    r"(?:企业|租户|客户|tenant|customer|enterprise)\s*[:：=]?\s*(?P<name>[\w\u3400-\u9fff.-]{2,40})", re.IGNORECASE
+)
+_NOT_SERVICES = frozenset(
+    ("root-cause", "on-call", "real-time", "time-out", "roll-back", "the", "a", "this", "our", "which")
+)
 
 
 class OfflineRouter(OfflineChatModel):
