@@ -24,8 +24,9 @@ _COMMITS = f"""
     FROM documents
     """
 _DEPLOYS = f"""
-    SELECT {said("commit_sha", "sha", "commit", "revision", "version")} AS id, {said("service", "service_name")} AS service,
-        instant({_TIMED}, $zone) AS moment, {_TIMED} AS timed, {said("version", "tag", "image", "release")} AS version
+    SELECT {said("commit_sha", "sha", "commit", "revision", "version")} AS id,
+        {said("service", "service_name")} AS service, instant({_TIMED}, $zone) AS moment, {_TIMED} AS timed,
+        {said("version", "tag", "image", "release")} AS version
     FROM documents
     """
 _FLAGS = f"""
@@ -38,7 +39,8 @@ _FLAGS = f"""
 _MATCH = "starts_with(lower(commits.id), lower(deploys.id)) AND length(deploys.id) >= 7"
 _NO_COMMITS = "(SELECT NULL AS id, NULL AS message, NULL AS files, NULL AS diff WHERE false) AS commits"
 _DEPLOYED = """
-    SELECT deploys.id, deploys.service, deploys.moment, deploys.version, commits.files, commits.message, commits.diff, NULL
+    SELECT deploys.id, deploys.service, deploys.moment, deploys.version, commits.files, commits.message, commits.diff,
+        NULL
     FROM deploys LEFT JOIN {commits} ON {match}
     WHERE {where} ORDER BY deploys.moment DESC, deploys.id LIMIT $limit
     """

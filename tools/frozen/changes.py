@@ -22,6 +22,7 @@ from tools.vocabulary import ChangeKind, Evidence, EvidenceKind, EvidenceStatus,
 
 MAX_CHANGES = 60
 DIFF_LINES = 24
+BRIEF_LINES = 8
 WHOLE_DIFF_LINES = 400
 _LEAST_PREFIX = 7
 _CHARACTERS = 14_000
@@ -54,9 +55,9 @@ class ListChangesTool(EvidenceTool):
     | start, end | yes | resolved to UTC, aligned outward to the minute; default [as_of - 3 h, as_of + 15 min] |
 
     Deploys and flag changes come first, newest first, each deploy with its commit's files and changed lines (24); then
-    commits, deployed ones before others, with changed lines as far as there is room where no deploy told them. A commit
-    belongs to the services that deployed it. A service that some source of the incident knows and that changed nothing
-    is an absence; one that none knows is UNKNOWN_SELECTOR.
+    commits, deployed ones before others. Commits that nothing deployed are told in brief (8 changed lines, as far as
+    there is room), which doesn't count as truncated. A commit belongs to the services that deployed it. A service that
+    some source of the incident knows and that changed nothing is an absence; one that none knows is UNKNOWN_SELECTOR.
     """
 
     name = "list_changes"
@@ -149,13 +150,13 @@ def _listed(rows: Rows, loaded: Loaded, scope: Scope, services: Sequence[str] | 
     start, end = bounds(scope)
     kinds = [ChangeKind(scope["change_kind"])] if "change_kind" in scope else list(ChangeKind)
     missing = sorted(PART_OF[kind] for kind in kinds if PART_OF[kind] not in loaded.parts)
-    notes = (*loaded.notes, *(f"SOURCE_MISSING:{part}" for part in missing))
+    notes = (*loaded.notes, *(f"{_why(part, loaded)}:{part}" for part in missing))
     found = {kind: in_window(rows, loaded.parts, kind, start, end, services) for kind in kinds}
     changes = sorted(
         [*found.get(ChangeKind.DEPLOY, []), *found.get(ChangeKind.FLAG, [])], key=lambda one: one.at, reverse=True
     ) + found.get(ChangeKind.COMMIT, [])
     if not changes and missing:
-        raise SourceFailure(SourceError.SOURCE_MISSING)
+        raise SourceFailure(_why(missing[0], loaded))
     if not changes:
         whose = str(scope.get("service", "any service"))
         kind_asked = str(scope.get("change_kind", "change"))
@@ -165,7 +166,11 @@ def _listed(rows: Rows, loaded: Loaded, scope: Scope, services: Sequence[str] | 
             summary=f"no {kind_asked} of {whose} recorded from {scope['start']} to {scope['end']}",
             notes=notes,
         )
-    return _told(changes, notes, Page(characters=_CHARACTERS), DIFF_LINES)
+    return _told(changes, notes, Page(characters=_CHARACTERS), DIFF_LINES, BRIEF_LINES)
+
+
+def _why(part: str, loaded: Loaded) -> SourceError:
+    return SourceError.SOURCE_UNREADABLE if part in loaded.unreadable else SourceError.SOURCE_MISSING
 
 
 def _one(rows: Rows, loaded: Loaded, scope: Scope) -> Evidence:
@@ -184,23 +189,25 @@ def _one(rows: Rows, loaded: Loaded, scope: Scope) -> Evidence:
         for change in by_id(rows, loaded.parts, kind, matching)
     ]
     page = Page(lines=WHOLE_DIFF_LINES + 60, characters=_WHOLE_CHARACTERS)
-    return _told(changes, loaded.notes, page, WHOLE_DIFF_LINES)
+    return _told(changes, loaded.notes, page, WHOLE_DIFF_LINES, WHOLE_DIFF_LINES)
 
 
-def _told(changes: Sequence[Change], notes: tuple[str, ...], page: Page, limit: int) -> Evidence:
-    """Write changes down; a diff is told once, with the first record that carries it."""
+def _told(changes: Sequence[Change], notes: tuple[str, ...], page: Page, limit: int, brief: int) -> Evidence:
+    """Write changes down, `limit` changed lines each, `brief` where nothing deployed them; a diff is told once."""
     told: set[str] = set()
     cut = len(changes) > MAX_CHANGES
     shown: list[Change] = []
     for change in changes[:MAX_CHANGES]:
-        room = 0 if fold(change.change_id) in told else limit
+        loose = change.kind is ChangeKind.COMMIT and change.service is None
+        room = 0 if fold(change.change_id) in told else brief if loose else limit
         block, shortened = change.block(room)
-        if not page.add(block, optional=change.kind is ChangeKind.COMMIT) and not page.add(change.block(0)[0]):
+        in_brief = loose and brief < limit
+        if not page.add(block, optional=in_brief) and not page.add(change.block(0)[0]):
             continue
         shown.append(change)
-        if change.diff and room:
+        if room:
             told.add(fold(change.change_id))
-            cut = cut or shortened
+            cut = cut or (shortened and not in_brief)
     return Evidence(
         status=EvidenceStatus.EVIDENCE,
         provenance=Provenance.MEASURED,

@@ -20,7 +20,7 @@ import duckdb
 from tools.base import SourceFailure
 from tools.frozen.encoding import as_utf8
 from tools.frozen.layout import Found, find
-from tools.frozen.sql import MACROS
+from tools.frozen.sql import MACROS, PLAIN_FIELDS
 from tools.vocabulary import SourceError
 
 Answer = TypeVar("Answer")
@@ -95,9 +95,10 @@ Loader = Callable[[Rows, Source, str], Quality]
 
 @dataclass(frozen=True)
 class Loaded:
-    """What is in the database: the parts that exist, and remarks on their quality in codes."""
+    """What is in the database: the parts that could be read, those that couldn't, and remarks on quality in codes."""
 
     parts: frozenset[str]
+    unreadable: frozenset[str]
     notes: tuple[str, ...]
 
 
@@ -112,20 +113,28 @@ class _Opened:
         self.sources = [source for source, _ in prepared]
         self._encodings = [note for _, notes in prepared for note in notes]
         self._zone = zone
-        self._qualities: list[Quality] = []
+        self._qualities: dict[str, Quality] = {}
         self.connection = _connected([source.path for source in self.sources], self.scratch)
 
     def load(self, rows: Rows, loaders: dict[str, Loader]) -> None:
-        self._qualities = [loaders[source.part](rows, source, self._zone) for source in self.sources]
+        for source in self.sources:
+            try:
+                self._qualities[source.part] = loaders[source.part](rows, source, self._zone)
+            except (duckdb.InterruptException, _Interrupted):
+                raise
+            except (duckdb.Error, SourceFailure):
+                continue
 
     @property
     def loaded(self) -> Loaded:
-        broken = sum(quality.broken for quality in self._qualities)
-        zoneless = sum(quality.zoneless for quality in self._qualities)
+        broken = sum(quality.broken for quality in self._qualities.values())
+        zoneless = sum(quality.zoneless for quality in self._qualities.values())
         notes = [f"BROKEN_LINES:{broken}"] if broken else []
         notes += [f"ZONE_ASSUMED:{self._zone}"] if zoneless else []
         return Loaded(
-            frozenset(source.part for source in self.sources), tuple(notes + list(dict.fromkeys(self._encodings)))
+            parts=frozenset(self._qualities),
+            unreadable=frozenset(source.part for source in self.sources) - frozenset(self._qualities),
+            notes=tuple(notes + list(dict.fromkeys(self._encodings))),
         )
 
 
@@ -171,6 +180,8 @@ class Database:
             self._opened = None
             opened = _Opened(zone, found)
             opened.load(job.begin(opened.connection.cursor()), self._loaders)
+            if not opened.loaded.parts:
+                raise SourceFailure(SourceError.SOURCE_UNREADABLE)
             self._opened = opened
         return self._opened
 
@@ -225,7 +236,7 @@ def _connected(paths: Sequence[str], scratch: Path) -> duckdb.DuckDBPyConnection
         },
     )
     connection.execute("SET TimeZone = 'UTC'")
-    for macro in MACROS:
+    for macro in (*MACROS, PLAIN_FIELDS):
         connection.execute(macro)
     connection.execute("SET allowed_paths = $paths", {"paths": list(paths)})
     connection.execute("SET allowed_directories = $paths", {"paths": [f"{scratch}/"]})

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from tools.canonical import visible
-from tools.frozen.lines import MAX_TEXT
+from tools.frozen.lines import MAX_TEXT, plain
 
 _GIT = re.compile(r"diff --git a/(?P<old>\S+) b/(?P<new>\S+)")
 _NEW = re.compile(r"\+\+\+ (?:b/)?(?P<file>\S+)")
@@ -25,11 +24,11 @@ def changed_lines(diff: str | None, files: Sequence[str]) -> list[str]:
         header = _file(row, files)
         if header is not None:
             current = header
-        elif row[:1] in {"+", "-"} and not _is_header(row) and visible(row[1:]).strip():
+        elif row[:1] in {"+", "-"} and not _is_header(row) and plain(row[1:]):
             if current != told:
-                lines.append(f"@ {visible(current or '')}"[:MAX_TEXT])
+                lines.append(f"@ {plain(current or '-')}"[:MAX_TEXT])
                 told = current
-            lines.append(f"{row[0]} {visible(row[1:]).strip()}"[:MAX_TEXT])
+            lines.append(f"{row[0]} {plain(row[1:])}"[:MAX_TEXT])
     return lines
 
 

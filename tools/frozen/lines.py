@@ -1,7 +1,7 @@
 """How evidence is written down: logfmt lines, times, numbers, and a bound on all of it.
 
-Source: `tools.vocabulary.Evidence.content`: fields first, free text of the source last behind ` | ` or on lines that begin
-with two blanks, so that no text of a source ever stands at the start of a line.
+Source: `tools.vocabulary.Evidence.content`: fields first, free text of the source last behind ` | ` or on lines that
+begin with two blanks, so that no text of a source ever stands at the start of a line.
 """
 
 import re
@@ -17,6 +17,7 @@ MAX_LINES = 160
 MAX_CHARACTERS = 12_000
 
 _BLANKS = re.compile(r"\s+")
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _UNITS = (
     ("_seconds", "s"),
     ("_ms", "ms"),
@@ -38,8 +39,13 @@ _UNITS = (
 
 def field(value: object) -> str:
     """Return a value without blanks, at most 160 characters; absent or blank values are `-`."""
-    text = _BLANKS.sub("_", visible("" if value is None else str(value)).strip())
+    text = _BLANKS.sub("_", plain("" if value is None else str(value)))
     return text[:MAX_FIELD] if text else "-"
+
+
+def plain(text: str) -> str:
+    """Return a text without terminal sequences and invisible characters, trimmed."""
+    return visible(_ANSI.sub("", text)).strip()
 
 
 def fields(sort: str, values: Mapping[str, object]) -> str:
@@ -59,8 +65,8 @@ def number(value: float | None) -> str | None:
     if value is None:
         return None
     shortened = format(Decimal(format(value, ".6g")), "f")
-    plain = shortened.rstrip("0").rstrip(".") if "." in shortened else shortened
-    return "0" if plain in {"-0", ""} else plain
+    short = shortened.rstrip("0").rstrip(".") if "." in shortened else shortened
+    return "0" if short in {"-0", ""} else short
 
 
 def with_text(head: str, text: str | None, *, limit: int = 12) -> list[str]:
@@ -68,7 +74,7 @@ def with_text(head: str, text: str | None, *, limit: int = 12) -> list[str]:
 
     Lines that name a cause (`Caused by:`) are kept before others when `text` is longer.
     """
-    rows = [visible(row).strip() for row in (text or "").splitlines()]
+    rows = [plain(row) for row in (text or "").splitlines()]
     rows = [row for row in rows if row]
     if not rows:
         return [head]

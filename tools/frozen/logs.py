@@ -2,32 +2,37 @@
 """The log table of a frozen incident: one row a record, stack traces joined to the record that they belong to."""
 
 from tools.frozen.database import Quality, Rows, Source
-from tools.frozen.records import load_documents
-from tools.frozen.sql import LINES, said
+from tools.frozen.records import check_readable, load_documents
+from tools.frozen.sql import LINES, names, said
 
 MAX_TAIL_LINES = 60
 
-_MESSAGE = said("msg", "message", "body", "log", "text")
-_TIMED = said("timestamp", "time", "ts", "@timestamp", "at", "datetime")
-_SERVICE = said("service", "service_name", "service.name", "app", "application", "logger_service")
-_LEVEL = said("severity_text", "severity", "level", "loglevel", "severity_number")
-_TRACE = said("trace_id", "traceId", "traceid", "trace.id")
-_KNOWN_KEYS = (
-    "['timestamp', 'time', 'ts', '@timestamp', 'at', 'datetime', 'service', 'service_name', 'service.name', 'app', "
-    "'application', 'logger_service', 'severity_text', 'severity', 'loglevel', 'severity_number', 'msg', 'message', "
-    "'body', 'log', 'text', 'trace_id', 'traceId', 'traceid', 'trace.id', 'stack', 'stack_trace', 'stacktrace', "
-    "'exception', 'exception.stacktrace', 'error.stack']"
-)
-_STACK = said("stack", "stack_trace", "stacktrace", "exception.stacktrace", "error.stack", "exception")
+_MESSAGE = ("msg", "message", "body", "log", "text")
+_TIMED = ("timestamp", "time", "ts", "@timestamp", "at", "datetime")
+_SERVICE = ("service", "service_name", "service.name", "app", "application")
+_LEVEL = ("severity_text", "severity", "level", "loglevel", "severity_number")
+_TRACE = ("trace_id", "traceId", "traceid", "trace.id")
+_STACK = ("stack", "stack_trace", "stacktrace", "exception.stacktrace", "error.stack", "exception")
+_TOLD = names(*_MESSAGE, *_TIMED, *_SERVICE, *_LEVEL, *_TRACE, *_STACK, "attributes")
 _CONTINUES = (
     r"'^(\s+\S|at [\w.$<>/]+\(|Caused by:|Suppressed:|\.\.\. \d+ (more|common)|Traceback \(|File \"|"
     r"[\w.$]+(Exception|Error)\b|goroutine \d+)'"
 )
 
+_CONTINUES_RECORD = (
+    r"'^(\s+at [\w.$<>/]+|at [\w.$<>/]+\(|\s*Caused by: |\s*Suppressed: |\s*\.\.\. \d+ (more|common)|\s+File \")'"
+)
+_PLAIN = r"regexp_replace({text}, '\x1b(\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])', '', 'g')"
+
 _FROM_LINES = f"""
     CREATE TABLE documents AS
     SELECT seq, line, CASE WHEN json_type(doc) = 'OBJECT' THEN doc END AS doc
     FROM (SELECT seq, line, TRY_CAST(line AS JSON) AS doc FROM ({LINES}) WHERE trim(line) <> '')
+    """
+_EXTRA = f"""
+    array_to_string(list_concat(plain_fields(doc, {_TOLD}, 400),
+        plain_fields(CASE WHEN json_type(doc -> '$.attributes') = 'OBJECT' THEN doc -> '$.attributes' END,
+            {_TOLD}, 400)), ' ')
     """
 _STAGED = f"""
     CREATE TABLE staged AS
@@ -36,17 +41,10 @@ _STAGED = f"""
             AS message,
         doc IS NULL AS raw
     FROM (
-        SELECT seq, doc, {_TIMED} AS timed, instant({_TIMED}, $zone) AS moment, {_SERVICE} AS service,
-            level_of({_LEVEL}) AS severity, {_TRACE} AS trace_id, coalesce({_MESSAGE}, CASE WHEN doc IS NULL THEN line END)
-            AS message, {_STACK} AS stack, {{extra}} AS extra
+        SELECT seq, doc, {said(*_TIMED)} AS timed, instant({said(*_TIMED)}, $zone) AS moment, {said(*_SERVICE)} AS service,
+            level_of({said(*_LEVEL)}) AS severity, {said(*_TRACE)} AS trace_id, {_EXTRA} AS extra, {said(*_STACK)} AS stack,
+            {_PLAIN.format(text=f"coalesce({said(*_MESSAGE)}, CASE WHEN doc IS NULL THEN line END)")} AS message
         FROM documents)
-    """
-_EXTRA = f"""
-    array_to_string(list_transform(
-        list_filter(json_keys(doc), lambda key: NOT list_contains({_KNOWN_KEYS}, key)
-            AND json_type(doc -> ('$."' || key || '"')) NOT IN ('OBJECT', 'ARRAY', 'NULL')
-            AND NOT (key = 'level' AND (doc ->> '$.severity_text') IS NULL AND (doc ->> '$.severity') IS NULL)),
-        lambda key: key || '=' || left(doc ->> ('$."' || key || '"'), 400)), ' ')
     """
 _ADOPTED = f"""
     CREATE OR REPLACE TABLE staged AS
@@ -62,8 +60,7 @@ _LOGS = f"""
     WITH headed AS (
         SELECT *, sum(CASE WHEN continues THEN 0 ELSE 1 END) OVER (PARTITION BY service ORDER BY moment, seq
             ROWS UNBOUNDED PRECEDING) AS head
-        FROM (SELECT *, regexp_matches(message, {_CONTINUES}) AND (raw OR regexp_matches(message,
-            '^(\\s+at |\\s*Caused by:|\\s*Suppressed:|\\s*\\.\\.\\. \\d+ (more|common)|at [\\w.$<>/]+\\()')) AS continues FROM staged)),
+        FROM (SELECT *, raw OR regexp_matches(message, {_CONTINUES_RECORD}) AS continues FROM staged)),
     placed AS (
         SELECT *, row_number() OVER (PARTITION BY service, head ORDER BY moment, seq) AS place FROM headed)
     SELECT min(seq) AS seq, arg_min(moment, place) AS moment, service, arg_min(severity, place) AS severity,
@@ -78,14 +75,14 @@ _LOGS = f"""
 def load_logs(rows: Rows, source: Source, zone: str) -> Quality:
     """Create table `logs(seq, moment, service, severity, trace_id, extra, message)`, times in UTC.
 
-    A line or record that continues a stack trace belongs to the record of the same service before it (a raw line: to the
-    record before it in the file); its text follows in `message` on lines of its own. `extra` holds the record's other
-    plain fields as `key=value`.
+    A line or record that continues a stack trace belongs to the record of the same service before it (a raw line: to
+    the record before it in the file); its text follows in `message` on lines of its own. `extra` holds the record's
+    other plain fields as `key=value`.
     """
     broken = _load_lines(rows, source) if source.sort in {"ndjson", "jsonl"} else load_documents(rows, source)
     if source.sort not in {"ndjson", "jsonl"}:
         rows.run("ALTER TABLE documents ADD COLUMN line VARCHAR")
-    rows.run(_STAGED.format(extra=_EXTRA), zone=zone)
+    rows.run(_STAGED, zone=zone)
     rows.run("DROP TABLE documents")
     if rows.all("SELECT count(*) FROM staged WHERE raw")[0][0]:
         rows.run(_ADOPTED)
@@ -106,6 +103,8 @@ def _load_lines(rows: Rows, source: Source) -> int:
         rows.run("CREATE TABLE documents (seq BIGINT, line VARCHAR, doc JSON)")
         return 0
     rows.run(_FROM_LINES, path=source.path)
-    return int(
+    broken = int(
         rows.all(f"SELECT count(*) FROM documents WHERE doc IS NULL AND NOT regexp_matches(line, {_CONTINUES})")[0][0]
     )
+    check_readable(rows, broken)
+    return broken

@@ -25,21 +25,24 @@ _MAX_SERIES_READ = 2_000
 _MAX_SERIES_WITH_POINTS = 3
 _LEAST_HISTORY = timedelta(hours=1)
 
+_SERVICE = said("service", "service_name", "service.name")
+_METRIC = said("metric", "name", "__name__")
+_TIMED = said("timestamp", "time", "ts", "at")
+_SAID_VALUE = f"nullif(trim({said('value')}), '')"
+_VALUE = f"TRY_CAST({_SAID_VALUE} AS DOUBLE)"
+
 _TABLE = f"""
     CREATE TABLE metrics AS
     SELECT service, metric, moment, avg(value) AS value FROM (
-        SELECT {said("service", "service_name", "service.name")} AS service, {said("metric", "name", "__name__")} AS metric,
-            instant({said("timestamp", "time", "ts", "at")}, $zone) AS moment, TRY_CAST({said("value")} AS DOUBLE) AS value
+        SELECT {_SERVICE} AS service, {_METRIC} AS metric, instant({_TIMED}, $zone) AS moment, {_VALUE} AS value
         FROM documents)
     WHERE service IS NOT NULL AND metric IS NOT NULL AND moment IS NOT NULL AND isfinite(value)
     GROUP BY ALL
     """
 _UNUSABLE = f"""
     SELECT count(*) FILTER (usable), count(*) FILTER (usable AND NOT zoned(timed)) FROM (
-        SELECT {said("timestamp", "time", "ts", "at")} AS timed,
-            coalesce({said("service", "service_name", "service.name")} IS NOT NULL
-                AND {said("metric", "name", "__name__")} IS NOT NULL AND instant(timed, $zone) IS NOT NULL
-                AND (isfinite(TRY_CAST({said("value")} AS DOUBLE)) OR {said("value")} IS NULL), false) AS usable
+        SELECT {_TIMED} AS timed, coalesce({_SERVICE} IS NOT NULL AND {_METRIC} IS NOT NULL
+            AND instant({_TIMED}, $zone) IS NOT NULL AND ({_SAID_VALUE} IS NULL OR isfinite({_VALUE})), false) AS usable
         FROM documents)
     """
 _SIZES = """

@@ -1,17 +1,17 @@
 """When a series left its baseline: pure functions over times and values.
 
-A change is a departure that lasts: three of four samples, two far ones, or a far last one, beyond five robust deviations
-of everything that came before. The baseline grows as long as samples stay within it, so noise, however wide, is no change;
-it is bounded by how much neighbouring samples differ, so a slope can't widen its own band. In a series that never moved, one
-sample is an event (a kill, a restart), unless such samples are many. A step is dated to its first sample. A gradual change is
-dated by fitting a flat line that bends into a slope: long before a slow leak leaves the noise, it has begun. Nothing here
-depends on the unit (values may be scaled) or on the clock.
+A change is a departure that lasts: three of four samples, two far ones, or a far last one, beyond five robust
+deviations of everything that came before. The baseline grows as long as samples stay within it, so noise, however wide,
+is no change; it is bounded by how much neighbouring samples differ, so a slope can't widen its own band. In a series
+that never moved, one sample is an event (a kill, a restart), unless such samples are many. A step is dated to its first
+sample. A gradual change is dated by fitting a flat line that bends into a slope: long before a slow leak leaves the
+noise, it has begun. Nothing here depends on the unit (values may be scaled) or on the clock.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from math import pi
+from math import pi, sqrt
 from statistics import linear_regression, median
 
 _BAND = 5.0
@@ -19,7 +19,7 @@ _DRIFT = 3.0
 _FAR = 3.0
 _STILL = 12
 _LONG_SLOPE = 10
-_CLEAR_BEND = 0.9
+_CLEAR_BEND = 0.85
 _RARE = 2
 _RELATIVE_FLOOR = 1e-3
 _NEARLY_NOTHING = 1e-9
@@ -44,8 +44,8 @@ class Band:
 
 @dataclass(frozen=True)
 class Change:
-    """A departure: `begun` is the first sample of it, `left` the first beyond the band, `back` the first within it again
-    (or the number of samples). `side` is +1 or -1; `strength` is how far it went from the baseline's middle. `lone`: a
+    """A departure: `begun` is its first sample, `left` the first beyond the band, `back` the first within it again (or
+    the number of samples). `side` is +1 or -1; `strength` is how far it went from the baseline's middle. `lone`: a
     single sample in a series that had never moved."""
 
     begun: int
@@ -58,7 +58,7 @@ class Change:
 
 
 def steady_trend(times: Sequence[float], values: Sequence[float]) -> int:
-    """Return +1 or -1 where the whole series is one straight slope (a countdown, a leak older than the window), else 0."""
+    """Return +1 or -1 where the whole series is one straight slope (a countdown, a leak older than the samples)."""
     if len(values) < 8 or max(values) == min(values):
         return 0
     fit = linear_regression(times, values)
@@ -129,10 +129,11 @@ def _departures(values: Sequence[float], head: int, *, lone: bool = True) -> lis
 
 def _band(base: Sequence[float], tiny: float) -> Band:
     middle = median(base)
-    away = _trimmed([abs(value - middle) for value in base])
-    spread = (sum(distance * distance for distance in away) / len(away)) ** 0.5
+    distances = [abs(value - middle) for value in base]
+    away = _trimmed(distances)
+    spread = _root_mean_square(away) or _root_mean_square(distances)
     steps = _trimmed([abs(later - earlier) for earlier, later in pairwise(base)])
-    jitter = sum(steps) / len(steps) * (pi**0.5) / 2
+    jitter = sum(steps) / len(steps) * sqrt(pi) / 2 or spread
     deviation = min(max(1.4826 * median(away), spread), _DRIFT * jitter)
     still = len(base) >= _STILL and max(base) == min(base)
     return Band(middle, deviation, max(_BAND * deviation, _RELATIVE_FLOOR * abs(middle), tiny), still)
@@ -144,6 +145,10 @@ def _trimmed(distances: Sequence[float]) -> list[float]:
     return ordered[: len(ordered) - 1 - len(ordered) // 50] or ordered
 
 
+def _root_mean_square(distances: Sequence[float]) -> float:
+    return sqrt(sum(distance * distance for distance in distances) / len(distances))
+
+
 def _leaves(values: Sequence[float], index: int, band: Band, lone: bool) -> int:
     offset = values[index] - band.middle
     if abs(offset) <= band.reach:
@@ -151,7 +156,7 @@ def _leaves(values: Sequence[float], index: int, band: Band, lone: bool) -> int:
     side = 1 if offset > 0 else -1
     beyond = [side * (value - band.middle) for value in values[index : index + 4]]
     lasting = sum(one > band.reach for one in beyond) >= 3
-    far = all(one > _FAR * band.reach for one in beyond[:2])
+    far = band.deviation > 0 and all(one > _FAR * band.reach for one in beyond[:2])
     return side if lasting or far or (lone and band.still) else 0
 
 
@@ -193,7 +198,9 @@ def _later_dominant(values: Sequence[float], change: Change) -> Change:
 def _dated(times: Sequence[float], values: Sequence[float], change: Change) -> Change:
     """Return the change with `begun` where it began: its first sample for a step, the bend for a gradual one."""
     away = [change.side * (value - change.band.middle) for value in values]
-    if median(away[change.left : change.left + 3]) >= _COMPARABLE * change.strength:
+    reached = median(away[change.left : change.left + 3])
+    before = max(away[change.left - 1], median(away[max(0, change.left - 3) : change.left]))
+    if min(away[change.left], reached) - before >= _COMPARABLE * reached:
         return change
     half_way = next(i for i in range(change.left, change.back) if away[i] >= _COMPARABLE * change.strength)
     last = min(max(half_way, change.left + 2), len(values) - 1)
@@ -236,7 +243,7 @@ def _best_bend(times: Sequence[float], away: Sequence[float], last: int, before:
 
 
 class _Sums:
-    """Running sums over the samples up to `last`, so that each candidate bend costs the same however long the series."""
+    """Running sums over the samples up to `last`: every candidate bend costs the same, however long the series."""
 
     def __init__(self, times: Sequence[float], away: Sequence[float], last: int) -> None:
         self.times = [at - times[0] for at in times[: last + 1]]

@@ -1,28 +1,47 @@
-
+# ruff: noqa: S608 -- statements are composed of fixed text of this package; every value is a parameter
 """How a file's records become rows: one JSON document each, the broken ones counted."""
 
+import duckdb
+
+from tools.base import SourceFailure
 from tools.frozen.database import Rows, Source
-from tools.frozen.sql import DOCUMENTS
+from tools.frozen.sql import DOCUMENTS, SALVAGED
+from tools.vocabulary import SourceError
+
+_BROKEN = "doc IS NULL OR json_type(doc) <> 'OBJECT'"
 
 
 def load_documents(rows: Rows, source: Source) -> int:
-    """Create table `documents(seq, doc)` from a source; returns how many of its lines are broken.
+    """Create table `documents(seq, doc)` from a source; returns how many of its records are broken.
 
-    A document is a JSON object; anything else counts as broken.
+    A document is a JSON object; anything else counts as broken. Of a JSON array that is broken somewhere, the objects
+    that begin on lines of their own are still read. Raises SourceFailure(SOURCE_UNREADABLE) where all is broken.
     """
     rows.run("DROP TABLE IF EXISTS documents")
     if source.empty:
         rows.run("CREATE TABLE documents (seq BIGINT, doc JSON)")
         return 0
-    rows.run(f"CREATE TABLE documents AS {DOCUMENTS[source.sort]}", path=source.path)
-    broken = _rejected(rows) if source.sort == "csv" else 0
-    counted = rows.all("SELECT count(*) FROM documents WHERE doc IS NULL OR json_type(doc) <> 'OBJECT'")[0][0]
-    rows.run("DELETE FROM documents WHERE doc IS NULL OR json_type(doc) <> 'OBJECT'")
-    return broken + int(counted)
+    try:
+        rows.run(f"CREATE TABLE documents AS {DOCUMENTS[source.sort]}", path=source.path)
+    except duckdb.InvalidInputException:
+        if source.sort != "json":
+            raise
+        rows.run(f"CREATE TABLE documents AS {SALVAGED}", path=source.path)
+    rejected = _rejected(rows) if source.sort == "csv" else 0
+    broken = rows.all(f"SELECT count(*) FROM documents WHERE {_BROKEN}")[0][0]
+    rows.run(f"DELETE FROM documents WHERE {_BROKEN}")
+    check_readable(rows, rejected + int(broken))
+    return rejected + int(broken)
+
+
+def check_readable(rows: Rows, broken: int) -> None:
+    """Raise SourceFailure(SOURCE_UNREADABLE) where `broken` records and no good one were found in `documents`."""
+    if broken and not rows.all("SELECT count(*) FROM documents WHERE doc IS NOT NULL")[0][0]:
+        raise SourceFailure(SourceError.SOURCE_UNREADABLE)
 
 
 def _rejected(rows: Rows) -> int:
-    broken = rows.all("SELECT count(DISTINCT line) FROM reject_errors WHERE error_type <> 'NONE'")[0][0]
+    broken = rows.all("SELECT count(DISTINCT line) FROM reject_errors")[0][0]
     rows.run("DROP TABLE reject_errors")
     rows.run("DROP TABLE reject_scans")
     return int(broken)

@@ -67,8 +67,8 @@ class SearchTool(EvidenceTool):
     | start, end | yes | resolved to UTC, aligned outward to the minute; default [as_of - 3 h, as_of + 15 min] |
     | limit | no (display) | 1 to 60, default 20 |
 
-    Where more records match than are shown, the most severe and earliest are, in order of time. A stack trace belongs to
-    its record.
+    Where more records match than are shown, the most severe and earliest are, in order of time. A stack trace belongs
+    to its record.
     """
 
     name = "search_logs"

@@ -22,10 +22,12 @@ LEAST_INFORMATIONAL = 5
 """How often a signature below WARN must occur to be told."""
 _LEAST_SUSPICIOUS = 3
 
-_SUSPICIOUS = (
-    r"'(?i)\b(error|exception|fail(ed|ure|ing)?|fatal|panic|timed? ?out|timeout|refused|denied|killed|oom\w*|unavailable|"
-    r"expired?|exhausted|exceeded|no space left|unreachable|rejected|corrupt(ed)?|deadlock|throttl\w+|not found)\b'"
-)
+_TROUBLE = (
+    "error", "exception", "fail(ed|ure|ing)?", "fatal", "panic", "timed? ?out", "timeout", "refused", "denied", "killed",
+    "oom\\w*", "unavailable", "expired?", "exhausted", "exceeded", "no space left", "unreachable", "rejected",
+    "corrupt(ed)?", "deadlock", "throttl\\w+", "not found",
+)  # fmt: skip
+_SUSPICIOUS = r"(?i)\b(" + "|".join(_TROUBLE) + r")\b"
 
 GENERALIZED = (
     ("[\\x00-\\x1f]+", " "),
@@ -37,10 +39,10 @@ GENERALIZED = (
     ("\\b0[xX][0-9a-fA-F]+\\b", "<hex>"),
     ("\\b([0-9]+[a-fA-F]|[a-fA-F]+[0-9])[0-9a-fA-F]{5,}\\b", "<hex>"),
     ("\\b[0-9]+(\\.[0-9]+)?\\s?(ns|us|µs|ms|s|sec|secs|seconds|m|min|minutes|h)\\b", "<time>"),
-    ("[-+]?\\b[0-9]+([.,][0-9]+)*\\b", "<n>"),
+    ("\\b[0-9]+(\\.[0-9]+)*\\b", "<n>"),
     ("\\s+", " "),
 )
-"""What is generalized away, in this order: RE2 patterns and what stands for them. No placeholder is generalized again."""
+"""What is generalized away, in this order: RE2 patterns and what stands for them. No placeholder is one itself."""
 
 
 def generalized(column: str) -> str:
@@ -51,13 +53,14 @@ def generalized(column: str) -> str:
     return f"trim({sql})"
 
 
+_FIRST_LINE = "split_part(ltrim(message, chr(10)), chr(10), 1)"
 _SPAN = """
     SELECT min(moment), max(moment) FROM logs WHERE moment >= $lookback AND moment < $end
     """
 _FOUND = f"""
     WITH told AS (
         SELECT service, coalesce(severity, '-') AS severity, moment, message, extra,
-            {generalized("split_part(ltrim(message, chr(10)), chr(10), 1)")} AS signature
+            {generalized(_FIRST_LINE)} AS signature
         FROM logs WHERE moment >= $first AND moment < $end AND list_contains($services, service)),
     sliced AS (
         SELECT service, severity, signature, moment, message, extra, moment < $pivot AS before,
@@ -67,25 +70,25 @@ _FOUND = f"""
         SELECT service, severity, signature, slice, before, count(*) AS records,
             count(*) FILTER (moment >= $start) AS inside, min(moment) FILTER (moment >= $start) AS first_seen,
             max(moment) FILTER (moment >= $start) AS last_seen,
-            arg_min(message, moment) FILTER (moment >= $start AND NOT before) AS sample,
-            arg_min(extra, moment) FILTER (moment >= $start AND NOT before) AS extra
+            min({{'moment': moment, 'message': message, 'extra': extra}}) FILTER (NOT before) AS sample
         FROM sliced GROUP BY ALL),
     summed AS (
         SELECT service, severity, signature, coalesce(sum(inside) FILTER (NOT before), 0) AS records,
             coalesce(sum(records) FILTER (before), 0) AS baseline, max(records) FILTER (NOT before) AS densest,
             min(first_seen) FILTER (NOT before) AS first_seen, max(last_seen) FILTER (NOT before) AS last_seen,
-            arg_min(sample, first_seen) AS sample, arg_min(extra, first_seen) AS extra
+            min(sample) FILTER (NOT before) AS sample
         FROM counted GROUP BY ALL),
     judged AS (
         SELECT *, CASE WHEN severity IN ('FATAL', 'ERROR') THEN 0 WHEN severity = 'WARN' THEN 1
-                WHEN regexp_matches(signature, {_SUSPICIOUS}) THEN 2 ELSE 3 END AS rank,
-            densest * 6 * greatest($before_us, 1) / (greatest($after_us, 1) * greatest(baseline, 1)) AS growth
+                WHEN regexp_matches(signature, {literal(_SUSPICIOUS)}) THEN 2 ELSE 3 END AS rank,
+            densest * 6 * greatest($before_us, 1) / (greatest($after_us, 1) * greatest(baseline, 3)) AS growth
         FROM summed WHERE records > 0)
     SELECT service, severity, CASE WHEN baseline = 0 THEN 'NEW' ELSE 'GROWN' END AS status, records, baseline,
-        first_seen, last_seen, signature, sample, extra
+        first_seen, last_seen, signature, sample['message'], sample['extra']
     FROM judged
-    WHERE (baseline = 0 OR (growth >= {GROWTH} AND densest >= {LEAST_INFORMATIONAL}))
-        AND (rank <= 1 OR (rank = 2 AND records >= {_LEAST_SUSPICIOUS}) OR records >= {LEAST_INFORMATIONAL})
+    WHERE CASE WHEN baseline = 0
+        THEN rank <= 1 OR (rank = 2 AND records >= {_LEAST_SUSPICIOUS}) OR records >= {LEAST_INFORMATIONAL}
+        ELSE growth >= {GROWTH} AND densest >= CASE WHEN rank = 3 THEN 2 ELSE 1 END * {LEAST_INFORMATIONAL} END
     ORDER BY rank, status DESC, records DESC, first_seen, service, signature
     LIMIT $limit
     """
@@ -107,13 +110,14 @@ class SignaturesTool(EvidenceTool):
     | service | yes, unless null | `fold` |
     | start, end | yes | resolved to UTC, aligned outward to the minute; default [as_of - 3 h, as_of + 15 min] |
 
-    A signature is a record's first line with numbers, ids, addresses, durations and quoted values generalized, by service
-    and severity. What is known of the logs reaches from as much again as the window is long before `start` (or the
-    source's first record) to the last record before `end`. The baseline part is all of it before `start`, and at least
-    its first quarter; the incident part is the rest. NEW: seen in the incident part, never in the baseline part. GROWN:
-    in the densest sixth of the incident part, at least three times the baseline's rate. ERROR and FATAL come first, then
-    WARN, then what sounds like trouble at a lower severity (three records at least), then other new or grown texts
-    (five at least). `count` is the incident part's, `baseline_count` the baseline part's.
+    A signature is a record's first line with numbers, ids, addresses, durations and quoted values generalized, by
+    service and severity. What is known of the logs reaches from as much again as the window is long before `start` (or
+    the source's first record) to the last record before `end`. The baseline part is all of it before `start`, and at
+    least its first quarter; the incident part is the rest. NEW: seen in the incident part, never in the baseline part.
+    GROWN: in the densest sixth of the incident part, at least three times the baseline's rate (a baseline of less than
+    three records counts as three). ERROR and FATAL come first, then WARN, then what sounds like trouble at a lower
+    severity (three records at least), then other texts (new: five at least; grown: ten). `count` is the incident
+    part's, `baseline_count` the baseline part's.
     """
 
     name = "find_log_signatures"

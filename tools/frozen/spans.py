@@ -3,23 +3,27 @@
 
 from tools.frozen.database import Quality, Rows, Source
 from tools.frozen.records import load_documents
-from tools.frozen.sql import said
+from tools.frozen.sql import names, said
 
 MAX_DEPTH = 64
 
-_STATUS = said("status.code", "status", "status_code", "statusCode").replace('$."status.code"', "$.status.code")
-_ERROR = said(
-    "error", "status_message", "statusMessage", "error.message", "exception.message", "error_message"
-).replace("coalesce(", "coalesce(doc ->> '$.status.message', ", 1)
-_HTTP = said("http.status_code", "http.response.status_code", "status_code_http")
-_EXTRA = """
-    array_to_string(list_transform(
-        list_filter(json_keys(doc), lambda key: NOT list_contains(['trace_id', 'traceId', 'span_id', 'spanId', 'id',
-            'parent_id', 'parentId', 'parent_span_id', 'parentSpanId', 'service', 'service_name', 'service.name', 'name',
-            'operation', 'operation_name', 'start', 'start_time', 'timestamp', 'start_time_unix_nano', 'duration_ms',
-            'durationMs', 'duration', 'status', 'status_code', 'statusCode', 'error', 'status_message'], key)
-            AND json_type(doc -> ('$."' || key || '"')) NOT IN ('OBJECT', 'ARRAY', 'NULL')),
-        lambda key: regexp_replace(key || '=' || left(doc ->> ('$."' || key || '"'), 80), '\\s+', '_', 'g')), ' ')
+_TREE = ("trace_id", "traceId")
+_SPAN = ("span_id", "spanId", "id")
+_PARENT = ("parent_id", "parentId", "parent_span_id", "parentSpanId")
+_SERVICE = ("service", "service_name", "service.name")
+_OPERATION = ("name", "operation", "operation_name")
+_TIMED = ("start", "start_time", "timestamp", "start_time_unix_nano")
+_DURATION = ("duration_ms", "durationMs", "duration")
+_STATUS = ("status", "status_code", "statusCode")
+_ERROR = ("error", "status_message", "statusMessage", "error.message", "exception.message", "error_message")
+_HTTP = ("http.status_code", "http.response.status_code")
+_TOLD = names(
+    *_TREE, *_SPAN, *_PARENT, *_SERVICE, *_OPERATION, *_TIMED, *_DURATION, *_STATUS, *_ERROR, "attributes"
+)  # fmt: skip
+_EXTRA = f"""
+    array_to_string(list_transform(list_concat(plain_fields(doc, {_TOLD}, 80),
+        plain_fields(CASE WHEN json_type(doc -> '$.attributes') = 'OBJECT' THEN doc -> '$.attributes' END,
+            {_TOLD}, 80)), lambda one: replace(one, ' ', '_'))[:12], ' ')
     """
 
 _READ = f"""
@@ -35,13 +39,11 @@ _READ = f"""
             WHEN lower(error) NOT IN ('false', '0', '') OR http >= 500 THEN 'ERROR'
             ELSE 'UNSET' END AS status
     FROM (
-        SELECT seq, {said("trace_id", "traceId")} AS trace, {said("span_id", "spanId", "id")} AS span_id,
-            {said("parent_id", "parentId", "parent_span_id", "parentSpanId")} AS parent_id,
-            {said("service", "service_name", "service.name")} AS service,
-            {said("name", "operation", "operation_name")} AS operation,
-            {said("start", "start_time", "timestamp", "start_time_unix_nano")} AS timed,
-            {said("duration_ms", "durationMs", "duration")} AS duration, {_STATUS} AS status, {_ERROR} AS error,
-            TRY_CAST({_HTTP} AS INTEGER) AS http, {said("peer.service")} AS peer, {_EXTRA} AS extra
+        SELECT seq, {said(*_TREE)} AS trace, {said(*_SPAN)} AS span_id, {said(*_PARENT)} AS parent_id,
+            {said(*_SERVICE)} AS service, {said(*_OPERATION)} AS operation, {said(*_TIMED)} AS timed,
+            {said(*_DURATION)} AS duration, coalesce(doc ->> '$.status.code', {said(*_STATUS)}) AS status,
+            coalesce(doc ->> '$.status.message', {said(*_ERROR)}) AS error,
+            TRY_CAST({said(*_HTTP)} AS INTEGER) AS http, {said("peer.service")} AS peer, {_EXTRA} AS extra
         FROM documents)
     """
 _LINKED = """
@@ -55,6 +57,7 @@ _LINKED = """
     found AS (
         SELECT lost.seq, near.seq AS parent FROM (SELECT * FROM lost WHERE trace IS NULL) AS lost
         ASOF JOIN read_spans AS near ON near.span_id = lost.parent_id AND near.moment <= lost.moment
+        WHERE near.seq <> lost.seq
         UNION ALL
         SELECT lost.seq, near.seq AS parent FROM (SELECT * FROM lost WHERE trace IS NOT NULL) AS lost
         ASOF JOIN (SELECT * FROM read_spans WHERE trace IS NULL) AS near
@@ -80,9 +83,9 @@ _SPANS = f"""
 def load_spans(rows: Rows, source: Source, zone: str) -> Quality:
     """Create table `spans`, one row a span, times in UTC; a span without service, id or start is broken.
 
-    `parent` is the parent's `seq`: the span of the same trace that carries the parent id; where a trace id is missing or
-    a placeholder such as `same`, the span with that id that started last before the child. `tree` names the trace that a
-    span's root belongs to. `origin`: it failed, and none of its children did.
+    `parent` is the parent's `seq`: the span of the same trace that carries the parent id; where a trace id is missing
+    or a placeholder such as `same`, the span with that id that started last before the child. `tree` names the trace
+    that a span's root belongs to. `origin`: it failed, and none of its children did.
     """
     broken = load_documents(rows, source)
     rows.run(_READ, zone=zone)

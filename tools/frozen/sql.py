@@ -5,6 +5,7 @@ Every statement takes its values as parameters; what is composed here is fixed t
 """
 
 MACROS = (
+    "CREATE MACRO pointer(key) AS '/' || replace(replace(key, '~', '~0'), '/', '~1')",
     r"""
     CREATE MACRO zoned(said) AS regexp_full_match(said, '\d{9,19}(\.\d+)?')
         OR regexp_matches(said, '(?i)\d:\d.*(z|utc|gmt|[+-]\d{2}(:?\d{2})?)\s*$')
@@ -35,6 +36,15 @@ MACROS = (
     """,
 )
 
+PLAIN_FIELDS = r"""
+    CREATE MACRO plain_fields(holder, known, width) AS coalesce(list_transform(
+        list_filter(json_keys(holder), lambda key: NOT list_contains(known, key)
+            AND json_type(json_extract(holder, pointer(key))) NOT IN ('OBJECT', 'ARRAY', 'NULL')),
+        lambda key: regexp_replace(key || '=' || left(json_extract_string(holder, pointer(key)), width),
+            '\s+', ' ', 'g')), [])
+    """
+"""A JSON object's plain fields as `key=value` texts, those named in `known` left out."""
+
 LINES = """
     SELECT row_number() OVER () AS seq, line
     FROM read_csv($path, auto_detect = false, columns = {'line': 'VARCHAR'}, delim = chr(1), quote = '', escape = '',
@@ -59,12 +69,27 @@ _NDJSON = f"""
 DOCUMENTS = {"csv": _CSV, "parquet": _PARQUET, "json": _ARRAY, "ndjson": _NDJSON, "jsonl": _NDJSON}
 """By suffix: a statement that gives `seq` and one JSON document `doc` a record (NULL where a line is broken)."""
 
+SALVAGED = f"""
+    SELECT min(seq) AS seq,
+        TRY_CAST(regexp_replace(string_agg(line, chr(10) ORDER BY seq), '[\\s,\\]]*$', '') AS JSON) AS doc
+    FROM (
+        SELECT seq, line, count(*) FILTER (starts_with(line, '{{')) OVER (ORDER BY seq) AS object
+        FROM (SELECT seq, ltrim(line, ' [\t') AS line FROM ({LINES}) WHERE trim(line) NOT IN ('', '[', ']')))
+    WHERE object > 0 GROUP BY object
+    """
+"""The objects of a broken JSON array, as far as each begins on a line of its own."""
+
 
 def said(*names: str, doc: str = "doc") -> str:
     """Return SQL for the first of a document's fields that isn't null, as text."""
     return "coalesce(" + ", ".join(f"{doc} ->> '$.\"{name}\"'" for name in names) + ")"
 
 
+def names(*known: str) -> str:
+    """Return SQL for a list of names."""
+    return "[" + ", ".join(literal(name) for name in known) + "]"
+
+
 def literal(text: str | None) -> str:
-    """Return `text` as a SQL string literal, for queries that people paste; never for queries that run here."""
+    """Return `text` as a SQL string literal, for queries that people paste and for fixed names."""
     return "NULL" if text is None else "'" + text.replace("'", "''") + "'"

@@ -18,6 +18,7 @@ from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Provenance,
 MAX_ORIGINS = 6
 MAX_EDGES = 24
 MAX_FAILED = 18
+MAX_ALIKE = 3
 MAX_SLOW = 8
 SLOW = 2.0
 """A span that didn't fail is slow where it takes at least this many times its operation's lower quartile."""
@@ -50,6 +51,7 @@ _COLUMNS = """
 _FAILED = f"""
     {_CHOSEN}
     SELECT {_COLUMNS} FROM chosen WHERE status = 'ERROR'
+    QUALIFY row_number() OVER (PARTITION BY service, operation, error ORDER BY moment, span_id) <= {MAX_ALIKE}
     ORDER BY NOT origin, moment, depth DESC, service, span_id LIMIT $limit
     """
 _SLOW = f"""
@@ -82,9 +84,9 @@ class TracesTool(EvidenceTool):
     | start, end | yes | resolved to UTC, aligned outward to the minute; default [as_of - 3 h, as_of + 15 min] |
 
     Told are the whole traces in which the service and the operation take part, so that a failure is followed to its
-    origin: a failing span none of whose children failed; of several, the earliest, then the deepest. An edge to a callee
-    that has no spans of its own comes from `peer.service`. A slow span takes at least twice its operation's lower
-    quartile.
+    origin: a failing span none of whose children failed; of several, the earliest, then the deepest. An edge to a
+    callee that has no spans of its own comes from `peer.service`. A slow span takes at least twice its operation's
+    lower quartile. Of spans that fail alike (service, operation, error) at most three are told.
     """
 
     name = "query_traces"
@@ -157,7 +159,7 @@ def _answer(rows: Rows, loaded: Loaded, scope: Scope) -> Evidence:
         content=tuple(page.lines)
         or (fields("healthy", {"spans": count, "errors": errors, "max_ms": number(slowest)}),),
         summary=_summary(origins, edges, scope, errors, slowest),
-        truncated=page.truncated or len(failed) > MAX_FAILED or len(edges) > MAX_EDGES,
+        truncated=page.truncated or len(failed[:MAX_FAILED]) < errors or len(edges) > MAX_EDGES,
         components=tuple(dict.fromkeys(named)),
         onset=origins[0][2].replace(tzinfo=UTC) if origins else None,
         first_failing=origins[0][0] if origins else None,
