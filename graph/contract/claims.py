@@ -123,7 +123,7 @@ _OPERATIONS = {
         re.I,
     ),
     Operation.DIFFERENCE: re.compile(
-        r"差|间隔|相隔|之后|以后|后|前|内|升|涨|增|降|减|跌|落|多|少|高出|低于|历时|持续|耗时|仅|"
+        r"差|早|晚|迟|先|间隔|相隔|之后|以后|后|前|内|升|涨|增|降|减|跌|落|多|少|高出|低于|历时|持续|耗时|仅|"
         r"\b(?:later|after|before|earlier|within|between|difference|by|more|less|fewer|delta|lasted|for|apart|"
         r"following|prior|lag|delay|gap|increase|decrease|rose|grew|dropped|fell)\b",
         re.I,

@@ -20,8 +20,9 @@ from graph.contract.support import Derived, NumberSet, Support
 from graph.contract.values import Number, Token, Word, scan
 
 _POINTS = "points"
-_MAX_LINES = 12
-"""Of more lines than this, the times between them no longer say anything; so with the numbers of one line."""
+_CHANGE = "change"
+_MAX_NUMBERS = 12
+_MAX_TIMES = 40
 _BEGINNINGS = ("at=", "onset=", "first_seen=", "fired_at=", "start=")
 """The fields that say when something began: what a delay is measured between."""
 
@@ -45,7 +46,8 @@ class Grounds:
         known = tuple(Word(0, 0, name) for record in records for name in record.evidence.components)
         places = tuple(_quoted(reading, analyses, {record.call_id for record in records}))
         own = (place for analysis in analyses for place in reading.all_places(analysis))
-        self._quoted_lines = tuple(line for place in own for line in place.lines())
+        self._own_lines = tuple(line for place in own for line in place.lines())
+        self._quoted_lines = tuple(line for place in places for line in place.lines())
         # A series' points are many: one is close to any number, so unquoted they support only what equals them.
         quoted = (token for place in places for token in place.tokens())
         rounded = (t for line in self._lines for t in line.tokens if line.sort != _POINTS or not isinstance(t, Number))
@@ -80,17 +82,20 @@ class Grounds:
     def _derived(self, sentence: Sentence) -> Derived:
         about = [line for line in self._lines if line.sort != _POINTS and _is_about(sentence, line)]
         stated = [token for token in sentence.values if isinstance(token, Number) and self._support.holds(token)]
-        pairs = [pair for line in (*about, *self._quoted_lines) for pair in _pairs(line)]
-        pairs.extend(combinations(stated[:_MAX_LINES], 2))
+        pairs = [pair for line in (*about, *self._own_lines) for pair in _pairs(line)]
+        pairs.extend(combinations(stated[:_MAX_NUMBERS], 2))
         return Derived(pairs, self._delays(sentence, about))
 
     def _delays(self, sentence: Sentence, about: list[Line]) -> Iterator[tuple[datetime, datetime]]:
-        """Give the pairs of times that a delay can lie between; where the sentence gives a time, it's one of both."""
-        near = about if len(about) <= _MAX_LINES else []
-        began = self._instants(token for line in (*near, *self._quoted_lines) for token in _beginnings(line))
-        given = self._given(sentence)
-        for first, second in combinations(sorted(began | given), 2):
-            if not given or first in given or second in given:
+        """Give the pairs of times that a delay can lie between. One of both is a time that the sentence gives, or that
+        of a change which it names, where there is such."""
+        changes = [line for line in self._lines if line.sort == _CHANGE and _names_change(sentence, line)]
+        named = self._instants(token for line in changes for token in _beginnings(line))
+        anchors = named | self._given(sentence)
+        near = (line for line in (*about, *self._quoted_lines) if line.sort != _CHANGE or line in self._quoted_lines)
+        began = sorted(self._instants(token for line in near for token in _beginnings(line)))[:_MAX_TIMES]
+        for first, second in combinations(sorted({*began, *anchors}), 2):
+            if not anchors or first in anchors or second in anchors:
                 yield first, second
 
     def _given(self, sentence: Sentence) -> frozenset[datetime]:
@@ -126,12 +131,19 @@ def _asked(record: VerifiedRecord) -> Iterator[Token]:
 
 
 def _is_about(sentence: Sentence, line: Line) -> bool:
-    return not sentence.names or any(line.names.holds(name.text) for name in sentence.names)
+    """A line is about what the sentence names; about anything, where it names changes only, or nothing."""
+    names = [name for name in sentence.names if name.sort not in (NameSort.REVISION, NameSort.VERSION)]
+    return not names or any(line.names.holds(name.text) for name in names)
+
+
+def _names_change(sentence: Sentence, line: Line) -> bool:
+    names = (name for name in sentence.names if name.sort is not NameSort.COMPONENT)
+    return any(line.names.holds(name.text) for name in names)
 
 
 def _pairs(line: Line) -> Iterator[tuple[Number, Number]]:
     numbers = [token for token in line.tokens if isinstance(token, Number) and token.end <= line.fields_end]
-    yield from combinations(numbers[:_MAX_LINES], 2)
+    yield from combinations(numbers[:_MAX_NUMBERS], 2)
 
 
 def _beginnings(line: Line) -> Iterator[Token]:

@@ -73,7 +73,7 @@ def _entity_covered(reading: Reading, name: Name, records: tuple[VerifiedRecord,
         # A thing that isn't there has a name that stands nowhere: denied by a question that left it open.
         return any(_left_open(record, "contains", "operation", "change_id", "query") for record in records)
     known = low in reading.vocabulary.components
-    return known and any("service" in record.scope and record.scope["service"] is None for record in records)
+    return known and any(_left_open(record, "service", "change_id", "query") for record in records)
 
 
 def _asked_of(low: str, record: VerifiedRecord) -> bool:

@@ -18,7 +18,7 @@ from graph.contract.values import Number, Token, Word, scan
 MIN_QUOTE_CHARACTERS = 4
 """A shorter quote stands in any evidence, and proves nothing."""
 _MAX_PLACES = 50
-_FIELD_BEFORE = re.compile(r"(?:^|\s)([A-Za-z_][\w.]*)=$")
+_FIELD_BEFORE = re.compile(r"(?:^|\s)([A-Za-z_][\w.]*)=-?$")
 _METRIC = re.compile(r"(?:^|\s)metric=(\S+)")
 _DIRECTION = re.compile(r"(?:^|\s)direction=(\w+)")
 _CHANGE = re.compile(r"(?:^|\s)change=(\w+)->(\w+)")
@@ -60,7 +60,7 @@ class Line:
         field = _FIELD_BEFORE.search(self.text, max(0, at - 60), at)
         if field is None:
             # A point of a series, `2026-06-18T15:04:00Z=4120`.
-            return metric_unit if self.text[at - 1 : at] == "=" else None
+            return metric_unit if self.text[:at].removesuffix("-").endswith("=") else None
         if field[1] in _COUNTS:
             return COUNT
         return metric_unit if field[1] in _METRIC_VALUES else unit_of_name(field[1])

@@ -17,6 +17,7 @@ from graph.contract.values import Number, Token, Word
 
 _ANY = "any"
 _UNITLESS = "unitless"
+_MINUTE = 60
 
 
 class NumberSet:
@@ -98,13 +99,20 @@ class Derived:
         made: dict[Operation, list[Number]] = {operation: [] for operation in Operation}
         for first, second in dict.fromkeys(numbers):
             _combine(first, second, made)
+        shown: list[Number] = []
         for earlier, later in dict.fromkeys(times):
-            made[Operation.DIFFERENCE].extend(_between(*sorted((earlier, later))))
+            made[Operation.DIFFERENCE].append(_between(earlier, later))
+            shown.append(_between(earlier.replace(second=0, microsecond=0), later.replace(second=0, microsecond=0)))
         self._made = {operation: NumberSet(values) for operation, values in made.items()}
+        self._between_minutes = NumberSet(shown)
 
     def holds(self, stated: Number, operations: Iterable[Operation]) -> bool:
         """Return whether one of the operations makes `stated`, as its digits show it."""
-        return any(self._made[operation].holds(stated) for operation in operations)
+        if any(self._made[operation].holds(stated) for operation in operations):
+            return True
+        # Between times that are shown to the minute lie whole minutes: 14:59 to 15:03 is 4.
+        whole = stated.unit is not None and stated.quantum * stated.unit.scales[0] >= _MINUTE
+        return whole and Operation.DIFFERENCE in operations and self._between_minutes.holds(stated)
 
 
 def _combine(first: Number, second: Number, made: dict[Operation, list[Number]]) -> None:
@@ -119,11 +127,8 @@ def _combine(first: Number, second: Number, made: dict[Operation, list[Number]])
         made[Operation.CHANGE].append(_made(abs(share - 1), RATIO))
 
 
-def _between(earlier: datetime, later: datetime) -> Iterator[Number]:
-    yield _made(Decimal(str((later - earlier).total_seconds())), SECOND)
-    # Said of times that are shown to the minute.
-    cut = later.replace(second=0, microsecond=0) - earlier.replace(second=0, microsecond=0)
-    yield _made(Decimal(int(cut.total_seconds())), SECOND)
+def _between(first: datetime, second: datetime) -> Number:
+    return _made(Decimal(str(abs((second - first).total_seconds()))), SECOND)
 
 
 def _base(unit: Unit | None) -> Unit | None:
