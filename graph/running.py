@@ -18,6 +18,7 @@ from graph.contract.release import Locale
 from graph.contract.texts import bare_release
 from graph.contract.vocabulary import ReleaseOutcome, TraceEventType
 from graph.settings import DiagnosisContext
+from graph.state import DiagnosisInput
 
 WRITE_SECONDS = 10.0
 """How long the writing of a cancellation may take."""
@@ -49,7 +50,7 @@ class _Run:
 
 async def diagnose(
     graph: DiagnosisGraph,
-    inputs: dict[str, Any],
+    inputs: DiagnosisInput,
     *,
     thread_id: str,
     context: DiagnosisContext,
@@ -80,10 +81,11 @@ async def diagnose(
 
 
 async def _stream(
-    graph: DiagnosisGraph, inputs: dict[str, Any], config: RunnableConfig, context: DiagnosisContext, run: _Run
+    graph: DiagnosisGraph, inputs: DiagnosisInput, config: RunnableConfig, context: DiagnosisContext, run: _Run
 ) -> None:
-    modes = ["custom", "values"]
-    async for mode, event in graph.astream(inputs, config, context=context, stream_mode=modes):  # type: ignore[call-overload]
+    listened: dict[str, Any] = {"stream_mode": ["custom", "values"], "output_keys": ["release"]}
+    stream: Any = graph.astream(inputs, config, context=context, **listened)
+    async for mode, event in stream:
         if mode == "custom":
             run.hear(event)
         elif run.run_id and (event.get("release") or {}).get("run_id") == run.run_id:

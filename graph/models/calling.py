@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import BaseModel, ConfigDict
 
 from graph.models.replies import ModelFailure, check_reply, failure_of, plain_reply
+from graph.models.unheard import unheard
 
 _MAX_TOKENS = 2**53
 _log = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ async def _attempt(
     try:
         async with asyncio.timeout(seconds):
             runnable = model.bind_tools(_offered(tools, capabilities), **_binding(capabilities)) if tools else model
-            message = await runnable.ainvoke(list(messages))
+            message = await unheard(runnable.ainvoke(list(messages)))
         if capabilities.usage_reported:
             billed = usage_of(message)
         return ModelReply(plain_reply(check_reply(message)), *billed)
