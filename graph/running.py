@@ -18,7 +18,6 @@ from graph.contract.release import Locale
 from graph.contract.texts import bare_release
 from graph.contract.vocabulary import ReleaseOutcome, TraceEventType
 from graph.settings import DiagnosisContext
-from graph.state import DiagnosisInput
 
 WRITE_SECONDS = 10.0
 """How long the writing of a cancellation may take."""
@@ -50,7 +49,7 @@ class _Run:
 
 async def diagnose(
     graph: DiagnosisGraph,
-    inputs: DiagnosisInput,
+    inputs: dict[str, Any],
     *,
     thread_id: str,
     context: DiagnosisContext,
@@ -81,11 +80,11 @@ async def diagnose(
 
 
 async def _stream(
-    graph: DiagnosisGraph, inputs: DiagnosisInput, config: RunnableConfig, context: DiagnosisContext, run: _Run
+    graph: DiagnosisGraph, inputs: dict[str, Any], config: RunnableConfig, context: DiagnosisContext, run: _Run
 ) -> None:
     listened: dict[str, Any] = {"stream_mode": ["custom", "values"], "output_keys": ["release"]}
-    stream: Any = graph.astream(inputs, config, context=context, **listened)
-    async for mode, event in stream:
+    untyped: Any = graph
+    async for mode, event in untyped.astream(inputs, config, context=context, **listened):
         if mode == "custom":
             run.hear(event)
         elif run.run_id and (event.get("release") or {}).get("run_id") == run.run_id:
