@@ -16,6 +16,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from tools.base import Arguments, EvidenceTool, IncidentContext
+from tools.canonical import canonical_scope
 from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Provenance, RelevanceLevel, Scope
 
 Step = AIMessage | Exception | Callable[[list[BaseMessage]], AIMessage]
@@ -163,7 +164,7 @@ class ScriptedTool(EvidenceTool):
     def normalize(self, arguments: Any, incident: IncidentContext) -> Scope:
         if arguments.target == "senseless":
             raise ValueError("target")
-        return {"service": arguments.target}
+        return canonical_scope({"service": arguments.target})
 
     @override
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
