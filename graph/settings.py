@@ -181,9 +181,21 @@ class DiagnosisContext(BaseModel):
     def _zone_exists(cls, value: str | None) -> str | None:
         return None if value is None else known_zone(value)
 
+    @field_validator("as_of")
+    @classmethod
+    def _as_of_is_plausible(cls, value: datetime | None) -> datetime | None:
+        if value is not None and not plausible(value):
+            raise ValueError("no incident is of that year")
+        return value
+
     def moment(self) -> datetime | None:
         """Return `as_of` in UTC, or None."""
         return self.as_of.astimezone(UTC) if self.as_of else None
+
+
+def plausible(moment: datetime) -> bool:
+    """Return whether an incident can be of `moment`: not the zero time of some client, whose windows can't be told."""
+    return 1970 <= moment.year < 2200
 
 
 def known_zone(name: str) -> str:

@@ -71,7 +71,7 @@ def fresh_run(parts: Parts, now: datetime) -> DiagnosisState:
 
 
 def incident_time(incident: Mapping[str, Any], zone: str) -> datetime | None:
-    """Return the incident's own time in UTC, a zone-less one read in `zone`; None where it names none."""
+    """Return the incident's own time in UTC, a zone-less one read in `zone`; None where it names none that can be."""
     for name in INCIDENT_TIMES:
         value = incident.get(name)
         if not isinstance(value, str):
@@ -79,6 +79,8 @@ def incident_time(incident: Mapping[str, Any], zone: str) -> datetime | None:
         try:
             moment = _moments.validate_python(value)
         except ValidationError:
+            continue
+        if not plausible(moment):
             continue
         aware = moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))
         return aware.astimezone(UTC)

@@ -33,7 +33,7 @@ from graph.settings import (
 from tests.support.scripted import ScriptedChatModel, ScriptedTool, Step, evidence, observations
 from tools.base import EvidenceTool
 
-STREAM_MODES = ("values", "updates", "custom", "checkpoints", "tasks", "debug", "messages")
+STREAM_MODES: list[Any] = ["values", "updates", "custom", "checkpoints", "tasks", "debug", "messages"]
 INCIDENT = {"service": "checkout", "fired_at": "2026-06-18T15:20:00Z"}
 QUERY = "checkout 为什么变慢?"
 
@@ -164,7 +164,7 @@ class Rig:
 
     async def pause(self, before: str, query: str = QUERY) -> dict[str, Any]:
         """Drive a run up to a node, as a process that dies there would leave it, and return the thread's values."""
-        given = {"messages": [{"role": "user", "content": query}], "incident": INCIDENT}
+        given: Any = {"messages": [{"role": "user", "content": query}], "incident": INCIDENT}
         await self.graph.ainvoke(given, self.config(), context=DiagnosisContext(), interrupt_before=[before])
         return await self.values()
 
@@ -183,8 +183,8 @@ class Rig:
         config = config or self.config()
         chunks = [
             (str(mode), data)
-            async for mode, data in self.graph.astream(  # type: ignore[call-overload]
-                given, config, context=context or DiagnosisContext(), stream_mode=list(STREAM_MODES)
+            async for mode, data in self.graph.astream(
+                given, config, context=context or DiagnosisContext(), stream_mode=STREAM_MODES
             )
         ]
         state = await self.values(config["configurable"]["thread_id"])
