@@ -86,12 +86,12 @@ def registered_tools() -> list[type[EvidenceTool]]:
     [
         "找到根因不是必须的",
         "`conclusion=null` 是合法而完整的答卷",
-        "可以一次查询都不做",
+        "可以一次都不查",
         "`limitations.missing_info`",
         "GAINED",
         "NO_GAIN：内容即使正确",
         "带来新诊断信息",
-        "STOP_REQUIRED：不再发起任何查询",
+        "收到 STOP_REQUIRED 后，不再调用工具",
     ],
 )
 def test_the_diagnosis_prompt_licenses_bounded_abandonment(words_: str) -> None:
