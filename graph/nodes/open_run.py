@@ -19,7 +19,7 @@ from graph.contract.vocabulary import TraceEventType
 from graph.nodes.edge import Node
 from graph.parts import Parts
 from graph.recording import Recorder
-from graph.settings import DEFAULT_ZONES, DiagnosisContext
+from graph.settings import DEFAULT_ZONES, DiagnosisContext, plausible
 from graph.state import DiagnosisState
 from graph.views import progress_update
 
