@@ -68,6 +68,7 @@ _MATCHER = re.compile(
     re.VERBOSE,
 )
 _SELECTOR = re.compile(r"\s*([A-Za-z_][\w.:]*)?\s*(?:\{(.*)\})?\s*", re.DOTALL)
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _QUOTES = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'"})
 
 
@@ -187,7 +188,7 @@ def decimal_text(value: Fraction) -> str:
 
 def _canonical(value: Any, field: str, *, folded: bool) -> Any:
     if isinstance(value, str):
-        return fold(value) if folded else str(value)
+        return fold(value) if folded else _LONE_SURROGATE.sub("\ufffd", value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):
@@ -216,11 +217,19 @@ def _number(value: float, field: str) -> int | float:
 def _label_value(literal: str) -> str:
     if literal[0] == "`":
         return literal[1:-1]
-    if literal[0] in "\"'":
-        return re.sub(
-            r"\\(.)", lambda escape: {"n": "\n", "t": "\t"}.get(escape.group(1), escape.group(1)), literal[1:-1]
-        )
-    return literal
+    if literal[0] not in "\"'":
+        return literal
+    body = re.sub(r"\\.|\"|[\n\t]", _as_json, literal[1:-1], flags=re.DOTALL)
+    try:
+        return str(json.loads(f'"{body}"', strict=False))
+    except ValueError:
+        raise ValueError("labels") from None
+
+
+def _as_json(match: re.Match[str]) -> str:
+    if match[0] == "\\'":
+        return "'"
+    return '\\"' if match[0] == '"' else match[0]
 
 
 def _quoted(value: str) -> str:

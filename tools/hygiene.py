@@ -66,9 +66,10 @@ def clean_lines(lines: Iterable[str], *, limit: int = MAX_LINE, rounded: bool = 
     What stands behind a line break inside of a line goes on in a line that begins with two blanks, so that no source
     can begin a line of its own. A secret may reach over several lines. `rounded` is told at `mask_secrets`.
     """
-    block = "\n".join(_continued(_printable(line)) for line in lines)
-    if not block:
+    given = tuple(lines)
+    if not given:
         return ()
+    block = "\n".join(_continued(_printable(line)) for line in given)
     while True:
         masked = mask_secrets(block, rounded=rounded)
         cut = "\n".join(_masked_and_bounded(line, limit, rounded=rounded) for line in masked.split("\n"))
