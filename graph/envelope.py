@@ -6,6 +6,7 @@ Source: contract, "The envelope and the gate"; design, decision 1 (`previous_obs
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, get_args
 
 from langchain_core.messages import AIMessage, ToolMessage
@@ -37,10 +38,11 @@ def tool_schema(tool: EvidenceTool, *, pending: str | None = None) -> dict[str, 
 
     `pending`: the call id to name as the only allowed one (capability `enumerate_pending_id`), or None.
     """
-    schema = tool.arguments.model_json_schema()
-    previous = PreviousObservation.model_json_schema()
+    schema = _json_schema(tool.arguments)
+    previous = _json_schema(PreviousObservation)
     if pending:
-        previous["properties"]["tool_call_id"]["enum"] = [pending]
+        own = previous["properties"]
+        previous = {**previous, "properties": {**own, "tool_call_id": {**own["tool_call_id"], "enum": [pending]}}}
     envelope = {"anyOf": [previous, {"type": "null"}], "description": "对上一次观察的评价;没有待评价的观察时为 null"}
     parameters = {
         **schema,
@@ -52,6 +54,12 @@ def tool_schema(tool: EvidenceTool, *, pending: str | None = None) -> dict[str, 
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
     }
+
+
+@cache
+def _json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Made once a model: pydantic takes a millisecond for each, and every round binds every tool."""
+    return model.model_json_schema()
 
 
 def name_calls(message: AIMessage, *, run_number: int, named: int) -> tuple[AIMessage, int]:
