@@ -139,8 +139,7 @@ def _clean_value(value: Any, key: str, depth: int, allowance: _Allowance) -> Any
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        shown = mask_field(key, str(value)) if abs(value) < 10**19 else None
-        return value if shown == str(value) or not _PERSONAL_KEY.search(key) else shown
+        return _clean_integer(value, key)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, datetime):
@@ -148,13 +147,19 @@ def _clean_value(value: Any, key: str, depth: int, allowance: _Allowance) -> Any
     if depth == 0:
         return None
     if isinstance(value, Mapping):
-        return {
-            allowance.take(str(name)): _clean_value(item, str(name), depth - 1, allowance)
-            for name, item in islice(value.items(), MAX_ITEMS)
-        }
+        named = [(allowance.take(str(name)), item) for name, item in islice(value.items(), MAX_ITEMS)]
+        return {name: _clean_value(item, name, depth - 1, allowance) for name, item in named}
     if isinstance(value, list | tuple):
         return [_clean_value(item, key, depth - 1, allowance) for item in value[:MAX_ITEMS]]
     return None
+
+
+def _clean_integer(value: int, key: str) -> int | str | None:
+    """An identity number may stand as a number, but so do counts: the key tells. Beyond 64 bits there is none."""
+    if abs(value) >= 2**63:
+        return None
+    shown = mask_field(key, str(value))
+    return value if shown == str(value) or not _PERSONAL_KEY.search(key) else shown
 
 
 _PERSONAL_KEY = re.compile(
