@@ -3,6 +3,7 @@
 Source: contract, "Release": a cancelled run publishes nothing afterwards.
 """
 
+import asyncio
 import uuid
 from collections.abc import Callable
 from datetime import datetime
@@ -17,6 +18,12 @@ from graph.contract.vocabulary import Ending, ReleaseOutcome, TraceEventType
 from graph.parts import utc_now
 from graph.recording import Recorder
 from graph.state import DiagnosisState
+
+
+def cancelled_from_outside() -> bool:
+    """Return whether whoever holds the running task cancelled it; a tool may let a cancellation of its own out."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def record_cancellation(
@@ -37,7 +44,7 @@ async def record_cancellation(
         kept: dict[str, Any] = values["release"]
         return kept
     state: DiagnosisState = {**values, "run_id": run_id or uuid.uuid4().hex, "locale": values.get("locale") or locale}
-    if not run_id:
+    if values.get("run_id") != run_id:  # the thread still shows the run before
         state |= {"trace": [], "trace_dropped": 0}
     update = cancelled_update(state, clock)
     if graph.checkpointer:

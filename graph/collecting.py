@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import ToolMessage
 
+from graph.cancellation import cancelled_from_outside
 from graph.contract.budget import Budget, seconds_left
 from graph.contract.limits import Limits
 from graph.contract.records import InvocationRecord
@@ -83,6 +84,10 @@ async def _ask_source(admitted: Admitted, parts: Parts) -> Evidence | SourceFail
         return failure
     except TimeoutError:
         return SourceFailure(SourceError.BACKEND_TIMEOUT)
+    except asyncio.CancelledError:
+        if cancelled_from_outside():
+            raise
+        return SourceFailure(SourceError.INTERNAL_ERROR)
     except Exception:  # noqa: BLE001 - a tool may be anyone's; its exception's text must reach nobody
         return SourceFailure(SourceError.INTERNAL_ERROR)
 

@@ -4,6 +4,7 @@ LangGraph writes an exception's text into checkpoints and streams, even where an
 raised: a node that fails goes on to where its failure is released in order. Source: contract, "Release".
 """
 
+import asyncio
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Protocol, TypeVar
@@ -11,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from graph.cancellation import cancelled_from_outside
 from graph.contract.vocabulary import Ending, FailureCode, TraceEventType
 from graph.parts import Parts
 from graph.recording import Recorder
@@ -42,6 +44,10 @@ def contained(parts: Parts, *, on_failure: Any) -> Callable[[Node[To]], Node[To]
         async def guarded(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
             try:
                 return await node(state, runtime)
+            except asyncio.CancelledError:
+                if cancelled_from_outside():
+                    raise
+                failed = FailureCode.INTERNAL_ERROR
             except Exception:  # noqa: BLE001 - the last line before a checkpoint; a code goes on, the text stays here
                 failed = FailureCode.INTERNAL_ERROR
             recorder = Recorder(parts.clock, state, runtime.stream_writer)

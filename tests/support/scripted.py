@@ -143,7 +143,7 @@ class ProbeArguments(Arguments):
     limit: int | None
 
 
-Answers = Callable[[Scope], Evidence] | Evidence | Exception
+Answers = Callable[[Scope], Evidence] | Evidence | BaseException
 
 
 class ScriptedTool(EvidenceTool):
@@ -170,7 +170,7 @@ class ScriptedTool(EvidenceTool):
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         self.executed.append(scope["service"])
         answer = self.answers.get(scope["service"], nothing()) if isinstance(self.answers, dict) else self.answers
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer if isinstance(answer, Evidence) else answer(scope)
 
