@@ -95,7 +95,9 @@ class Machine:
         ]
         state = (await self.graph.aget_state(self.config)).values
         found = await self.store.asearch((*NAMESPACE, state["run_id"]), limit=100)
-        return Played(state, oracle, _executed(self.tools), [item.value for item in found], streamed, self.stage.complaints)
+        return Played(
+            state, oracle, _executed(self.tools), [item.value for item in found], streamed, self.stage.complaints
+        )
 
 
 def _executed(tools: list[ScriptedTool]) -> list[str]:
@@ -159,8 +161,8 @@ def check_trace(run: Played) -> None:
     assert {event["run_id"] for event in run.state["trace"]} == {run.state["run_id"]}
     told = [data["event"] for mode, data in run.streamed if mode == "custom" and data["stream"] == "trace"]
     assert told == run.state["trace"]
-    for event in run.state["trace"]:
-        check_event(event, TOOL_NAMES)
+    for recorded in run.state["trace"]:
+        check_event(recorded, TOOL_NAMES)
     said = spoken(run.state["trace"])
     assert not [canary for canary in (MODEL_CANARY, SOURCE_CANARY, ERROR_CANARY) if canary in said]
 
@@ -168,7 +170,7 @@ def check_trace(run: Played) -> None:
 def check_counters(run: Played) -> None:
     oracle, state = run.oracle, run.state
     oracle.observation_bytes = observed_bytes(state["transcript"])
-    if not oracle.over and not state["ending"] == "NOT_A_DIAGNOSIS":
+    if not oracle.over and state["ending"] != "NOT_A_DIAGNOSIS":
         assert not oracle.may_ask(kept_back=2), "collection ended without a reason"
         oracle.out_of_budget()
     assert state["consecutive_no_gain"] == oracle.no_gain
@@ -198,7 +200,9 @@ def check_answers(run: Played) -> None:
     assert [answer["tool_call_id"] for answer in answers] == asked
     got = {answer["tool_call_id"]: answer.get("code", answer["type"]) for answer in answers}
     ran = {"RUN": {"OBSERVATION", "UNKNOWN_SELECTOR", "INTERNAL_ERROR"}}
-    assert {call_id for call_id, code in run.oracle.answers.items() if got[call_id] not in ran.get(code, {code})} == set()
+    assert {
+        call_id for call_id, code in run.oracle.answers.items() if got[call_id] not in ran.get(code, {code})
+    } == set()
     assert [answer["type"] for answer in answers].count("STOP_REQUIRED") <= 1
 
 

@@ -21,7 +21,17 @@ EVALUATIONS = (
 )
 ERRORS = (ConnectionError, TimeoutError, ValueError, RuntimeError, KeyError, AssertionError)
 ANSWERS = ("evidence", "nothing", "reference", "failure", "bug", "cut", "long")
-NOT_A_DRAFT = ("", " \n ", "no draft", "{}", "[]", "null", '{"conclusion": 1}', '{"conclusion": null, "why": ""}', "```")
+NOT_A_DRAFT = (
+    "",
+    " \n ",
+    "no draft",
+    "{}",
+    "[]",
+    "null",
+    '{"conclusion": 1}',
+    '{"conclusion": null, "why": ""}',
+    "```",
+)
 
 usages = st.one_of(st.just((10, 5)), st.none(), st.tuples(st.integers(0, 400), st.integers(0, 400)))
 seconds = st.sampled_from((0.0, 0.0, 0.0, 1.0, 30.0))
@@ -69,7 +79,9 @@ def tool_calls() -> st.SearchStrategy[Call]:
 
 def asking() -> st.SearchStrategy[Move]:
     """Return moves that request tools, one or several at once, with or without text beside."""
-    several = st.one_of(tool_calls().map(lambda call: (call,)), st.lists(tool_calls(), min_size=1, max_size=4).map(tuple))
+    several = st.one_of(
+        tool_calls().map(lambda call: (call,)), st.lists(tool_calls(), min_size=1, max_size=4).map(tuple)
+    )
     return st.builds(Move, calls=several, text=st.sampled_from(("", MODEL_CANARY)), usage=usages, seconds=seconds)
 
 

@@ -69,9 +69,7 @@ class Oracle:
     def may_ask(self, *, kept_back: int) -> bool:
         """Whether a model call may begin that leaves `kept_back` calls for others; the first one always may."""
         calls = max(1, self.bounds.model_calls - kept_back)
-        return (
-            self.model_calls < calls and self.tokens < self.bounds.tokens and self.elapsed < self.bounds.seconds
-        )
+        return self.model_calls < calls and self.tokens < self.bounds.tokens and self.elapsed < self.bounds.seconds
 
     def billed(self, usage: tuple[int, int] | None) -> None:
         """A model call was made; the provider reported `usage`, or nothing."""

@@ -1,7 +1,7 @@
 """Plays: what arbitrary models and tools do in a run, as data, and the players that perform it.
 
-A player resolves its move against the oracle (which call is pending, which ids exist), tells the oracle what it is about
-to reply, and replies. Every text of its own carries a canary, so that a test can tell where it must not turn up.
+A player resolves its move against the oracle (which call is pending, which ids exist), tells the oracle what it is
+about to reply, and replies. Every text of its own carries a canary, so that a test can tell where it must not turn up.
 """
 
 import json
@@ -256,9 +256,7 @@ def observed_bytes(messages: list[BaseMessage]) -> int:
     """Return the UTF-8 bytes of the answers among `messages` that tools gave."""
     sizes = [
         len(str(message.content).encode())
-        for message, body in zip(
-            [m for m in messages if m.type == "tool"], observations(messages), strict=True
-        )
+        for message, body in zip([m for m in messages if m.type == "tool"], observations(messages), strict=True)
         if body["type"] in ("OBSERVATION", "ERROR")
     ]
     return sum(sizes)
@@ -282,4 +280,3 @@ def concluded(target: str, *analyses: dict[str, Any]) -> str:
     ids = [analysis["analysis_id"] for analysis in analyses]
     conclusion = {"text": f"{target} latency", "component": target, "cause": f"{target} latency", "analysis_ids": ids}
     return draft(conclusion, list(analyses))
-
