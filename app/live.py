@@ -3,15 +3,20 @@
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from rich.console import Console
 from rich.text import Text
 
 from app.report import scope_text
 from app.terminal import console_for, plain
 from app.words import Words
+
+HANGING = "     "
+"""What further lines of one event begin with."""
 
 
 class Live:
@@ -50,11 +55,18 @@ class Live:
     def _say(self, line: Text | None) -> None:
         if line is None:
             return
-        try:
-            self._console.print(line)
-        except OSError:
-            # Nobody reads standard error any more; the diagnosis goes on.
-            self._console.quiet = True
+        with suppress(OSError):  # a full disk behind standard error is no reason to end a diagnosis
+            self._console.print(_hanging(line, self._console), end="")
+
+
+def _hanging(line: Text, console: Console) -> Text:
+    """Return `line` wrapped to the console's width, further lines set in below the first."""
+    first, *rest = line.wrap(console, max(console.width - len(HANGING), 1)) or [line]
+    shown = Text.assemble(first, "\n")
+    for further in rest:
+        further.rstrip()
+        shown.append_text(Text.assemble(HANGING, further, "\n"))
+    return shown
 
 
 def progress_line(event: Mapping[str, Any], words: Words) -> Text | None:

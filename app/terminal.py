@@ -3,9 +3,10 @@
 import os
 import sys
 import unicodedata
-from typing import TextIO
+from typing import IO, TextIO
 
 from rich.console import Console, RenderableType
+from typing_extensions import override
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _UNPRINTABLE = frozenset({"Cc", "Cs", "Co", "Cn"})
@@ -16,6 +17,15 @@ PIPE_COLUMNS = 100
 
 class OutputFailure(Exception):
     """Standard output can't be written (a full disk). Its text is one line for a person."""
+
+
+class _Console(Console):
+    """Falls silent when its reader has gone. Rich would leave the process, from inside of a running diagnosis."""
+
+    @override
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        _drop_the_rest(self.file)
 
 
 def plain(text: str) -> str:
@@ -38,7 +48,7 @@ def prepare_streams() -> None:
 
 def console_for(stream: TextIO | None) -> Console:
     """Return a console that takes text as it is: no markup, no emoji codes, no guesses at what to highlight."""
-    console = Console(file=stream, markup=False, emoji=False, highlight=False)
+    console = _Console(file=stream, markup=False, emoji=False, highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, PIPE_COLUMNS)
     return console
@@ -50,7 +60,8 @@ def show(*parts: RenderableType) -> None:
     with console.capture() as captured:
         for part in parts:
             console.print(part, crop=False)
-    write_out(captured.get())
+    # Padding fills lines up with blanks, which only get in the way of who copies them.
+    write_out("".join(f"{line.rstrip(' ')}\n" for line in captured.get().removesuffix("\n").split("\n")))
 
 
 def write_out(text: str) -> None:
@@ -64,14 +75,14 @@ def write_out(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        _drop_the_rest()
+        _drop_the_rest(sys.stdout)
     except OSError as error:
-        _drop_the_rest()
+        _drop_the_rest(sys.stdout)
         raise OutputFailure(f"can't write to standard output: {error.strerror}") from None
 
 
-def _drop_the_rest() -> None:
-    """Point standard output at nothing, so that the interpreter's last flush can't fail."""
+def _drop_the_rest(stream: IO[str]) -> None:
+    """Point `stream` at nothing, so that the interpreter's last flush can't fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

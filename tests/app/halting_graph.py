@@ -37,4 +37,5 @@ class HaltingModel(BaseChatModel):
         raise AssertionError("nobody sets this event")
 
 
-graph = build_graph(models={**offline_models(), "router": HaltingModel()})
+models: dict[str, BaseChatModel] = {component.value: model for component, model in offline_models().items()}
+graph = build_graph(models={**models, "router": HaltingModel()})

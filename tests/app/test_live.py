@@ -1,10 +1,13 @@
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.live import Live, TraceFile, progress_line
+from app.live import HANGING, Live, TraceFile, progress_line
+from app.terminal import PIPE_COLUMNS
 from app.words import words_for
 
 ASKED = {"kind": "ASKED", "call_id": "r1c1", "tool_name": "query_metrics", "scope": {"service": "pay", "metric": None}}
@@ -78,6 +81,27 @@ def test_progress_goes_to_standard_error_alone(capsys: pytest.CaptureFixture[str
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err == "→ r1c1 query_metrics service=pay\nzhizhi: a [b] note\n"
+
+
+def test_a_reader_of_standard_error_that_has_gone_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with open(write_end, "w", buffering=1) as gone:
+        monkeypatch.setattr(sys, "stderr", gone)
+        with Live(words_for("en")) as live:
+            for _ in range(3):
+                live({"stream": "progress", **ASKED})
+        monkeypatch.undo()
+
+
+def test_long_lines_are_set_in_below_their_first(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = {**EVENTS[1][0], "stream": "progress", "summary": "word " * 50}
+    with Live(words_for("en")) as live:
+        live(answer)
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first.startswith("← r1c1")
+    assert len(rest) == 3
+    assert all(line.startswith(f"{HANGING}word") and len(line) <= PIPE_COLUMNS for line in rest)
 
 
 def test_trace_file_holds_the_trace_events_as_they_come(tmp_path: Path) -> None:
