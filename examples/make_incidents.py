@@ -171,7 +171,7 @@ def _logs() -> Iterator[dict[str, str]]:
 
 
 def _log_line(at: datetime, service: str, severity: str, text: str, draw: Any) -> dict[str, str]:
-    order = f"P20260908{int(draw() * 10**6):06d}"
+    order = f"20260908{int(draw() * 10**6):06d}"
     words = {
         "order": order,
         "user": f"u{int(draw() * 90_000) + 10_000}",
