@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -89,8 +89,9 @@ def _until(reached: Callable[[], bool], seconds: float) -> None:
 
 
 @pytest.fixture
-def client(server: str) -> LangGraphClient:
-    return get_client(url=server, timeout=STEP_SECONDS)
+async def client(server: str) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=server, timeout=STEP_SECONDS) as connected:
+        yield connected
 
 
 async def test_a_run_leaves_one_release_and_its_counters_in_the_state(client: LangGraphClient) -> None:
