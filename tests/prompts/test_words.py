@@ -91,6 +91,7 @@ def registered_tools() -> list[type[EvidenceTool]]:
         "GAINED",
         "NO_GAIN：内容即使正确",
         "带来新诊断信息",
+        "只有第一次调用、还没有观察可评时才填 null",
         "收到 STOP_REQUIRED 后，不再调用工具",
     ],
 )
