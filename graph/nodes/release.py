@@ -51,11 +51,11 @@ def make_release(parts: Parts) -> ReleaseNode:
 def released(state: DiagnosisState, parts: Parts, recorder: Recorder) -> dict[str, Any]:
     """Return the state update that publishes the run's Release. Where it can't be composed, it's FAILED, in order."""
     try:
+        _audit(state, recorder)
         composed = compose(state, parts)
     except Exception:  # noqa: BLE001 - the last door: whatever is wrong with the state, a Release leaves
         composed = bare_release(state["run_id"], ReleaseOutcome.FAILED, locale_of(state.get("locale")))
     outcome = composed.outcome
-    _audit(state, recorder)
     recorder.event(TraceEventType.RELEASE, outcome=outcome, fallback_type=composed.fallback_type)
     return {
         "release": composed.model_dump(mode="json"),
