@@ -1,4 +1,4 @@
-"""Write the bundled incidents: `python examples/make_incidents.py`. The same bytes every time.
+"""Write the bundled incidents: `python -m examples.make_incidents`. The same bytes every time.
 
 A payment service gets a configuration that waits 300 ms for a bank adapter which needs 600 ms and more. What it writes:
 

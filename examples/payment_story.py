@@ -74,7 +74,7 @@ COMMITS: tuple[tuple[str, str, str, tuple[str, ...], str | None], ...] = (
             "payment/src/main/java/com/acme/payment/channel/BankAdapterClient.java",
         ),
         "@@ payment/src/main/resources/channel-client.yml\n"
-        " bank-adapter:\n-  connect-timeout: 1000ms\n-  read-timeout: 3000ms\n+  connect-timeout: 300ms\n"
+        " bank-adapter:\n   connect-timeout: 1000ms\n-  read-timeout: 3000ms\n"
         "+  read-timeout: 300ms\n   max-attempts: 3\n"
         "@@ payment/src/main/java/com/acme/payment/channel/BankAdapterClient.java\n"
         "-        this.readTimeout = Duration.ofMillis(3000);\n+        this.readTimeout = props.getReadTimeout();",
