@@ -9,31 +9,40 @@ from tools.frozen.database import Loader, Quality, Rows, Source
 from tools.frozen.diffs import changed_lines
 from tools.frozen.lines import fields, moment, with_text
 from tools.frozen.records import load_documents
-from tools.frozen.sql import said
+from tools.frozen.sql import Document
 from tools.vocabulary import ChangeKind, ChangeRef
 
 MAX_RECORDS = 300
 MAX_DIFF_CHARACTERS = 200_000
 
-_TIMED = said("timestamp", "time", "date", "at", "deployed_at", "created_at")
+_TIMES = ("timestamp", "time", "date", "at", "deployed_at", "created_at")
+_IDS = ("sha", "commit_sha", "commit", "hash", "revision", "flag", "id", "name", "key")
+_SERVICES = ("service", "service_name")
+_TEXTS = ("message", "subject", "title", "diff", "patch")
+_VERSIONS = ("version", "tag", "image", "release")
+_VALUES = ("change", "from", "old", "to", "new", "value")
+_DOC = Document(*_TIMES, *_IDS, *_SERVICES, *_TEXTS, *_VERSIONS, *_VALUES)
+_TIMED = _DOC.said(*_TIMES)
+_TAKEN = f"(SELECT doc, {_DOC.taken} AS taken FROM documents)"
+
 _COMMITS = f"""
-    SELECT {said("sha", "commit_sha", "id", "commit", "hash")} AS id, {said("service")} AS service,
-        instant({_TIMED}, $zone) AS moment, {_TIMED} AS timed, {said("message", "subject", "title")} AS message,
+    SELECT {_DOC.said("sha", "commit_sha", "id", "commit", "hash")} AS id, {_DOC.said(*_SERVICES)} AS service,
+        instant({_TIMED}, $zone) AS moment, {_TIMED} AS timed, {_DOC.said("message", "subject", "title")} AS message,
         coalesce(TRY_CAST(coalesce(doc -> '$.files_changed', doc -> '$.files') AS VARCHAR[]), []) AS files,
-        left({said("diff", "patch")}, {MAX_DIFF_CHARACTERS}) AS diff
-    FROM documents
+        left({_DOC.said("diff", "patch")}, {MAX_DIFF_CHARACTERS}) AS diff
+    FROM {_TAKEN}
     """
 _DEPLOYS = f"""
-    SELECT {said("commit_sha", "sha", "commit", "revision", "version")} AS id,
-        {said("service", "service_name")} AS service, instant({_TIMED}, $zone) AS moment, {_TIMED} AS timed,
-        {said("version", "tag", "image", "release")} AS version
-    FROM documents
+    SELECT {_DOC.said("commit_sha", "sha", "commit", "revision", "version")} AS id, {_DOC.said(*_SERVICES)} AS service,
+        instant({_TIMED}, $zone) AS moment, {_TIMED} AS timed, {_DOC.said(*_VERSIONS)} AS version
+    FROM {_TAKEN}
     """
 _FLAGS = f"""
-    SELECT {said("flag", "name", "key", "id")} AS id, {said("service", "service_name")} AS service,
+    SELECT {_DOC.said("flag", "name", "key", "id")} AS id, {_DOC.said(*_SERVICES)} AS service,
         instant({_TIMED}, $zone) AS moment, {_TIMED} AS timed,
-        coalesce({said("change")}, {said("from", "old")} || '->' || {said("to", "new")}, {said("value")}) AS change
-    FROM documents
+        coalesce({_DOC.said("change")}, {_DOC.said("from", "old")} || '->' || {_DOC.said("to", "new")},
+            {_DOC.said("value")}) AS change
+    FROM {_TAKEN}
     """
 
 _MATCH = "starts_with(lower(commits.id), lower(deploys.id)) AND length(deploys.id) >= 7"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _BLOCK = 1 << 20
-_FEW_DAMAGED = 0.1
+_FEW_DAMAGED = 0.3
 
 
 def as_utf8(path: Path, scratch: Path) -> tuple[Path, tuple[str, ...]]:

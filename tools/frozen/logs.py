@@ -3,7 +3,7 @@
 
 from tools.frozen.database import Quality, Rows, Source
 from tools.frozen.records import check_readable, load_documents
-from tools.frozen.sql import LINES, names, said
+from tools.frozen.sql import LINES, Document, names
 
 MAX_TAIL_LINES = 60
 
@@ -13,7 +13,9 @@ _SERVICE = ("service", "service_name", "service.name", "app", "application")
 _LEVEL = ("severity_text", "severity", "level", "loglevel", "severity_number")
 _TRACE = ("trace_id", "traceId", "traceid", "trace.id")
 _STACK = ("stack", "stack_trace", "stacktrace", "exception.stacktrace", "error.stack", "exception")
-_TOLD = names(*_MESSAGE, *_TIMED, *_SERVICE, *_LEVEL, *_TRACE, *_STACK, "attributes")
+_TOLD = (*_MESSAGE, *_TIMED, *_SERVICE, *_LEVEL, *_TRACE, *_STACK)
+_DOC = Document(*_TOLD)
+_SHOWN = names(*_TOLD, "attributes")
 _CONTINUES = (
     r"'^(\s+\S|at [\w.$<>/]+\(|Caused by:|Suppressed:|\.\.\. \d+ (more|common)|Traceback \(|File \"|"
     r"[\w.$]+(Exception|Error)\b|goroutine \d+)'"
@@ -22,7 +24,7 @@ _CONTINUES = (
 _CONTINUES_RECORD = (
     r"'^(\s+at [\w.$<>/]+|at [\w.$<>/]+\(|\s*Caused by: |\s*Suppressed: |\s*\.\.\. \d+ (more|common)|\s+File \")'"
 )
-_PLAIN = r"regexp_replace({text}, '\x1b(\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])', '', 'g')"
+_PLAIN = r"regexp_replace(message, '\x1b(\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])', '', 'g')"
 
 _FROM_LINES = f"""
     CREATE TABLE documents AS
@@ -30,37 +32,40 @@ _FROM_LINES = f"""
     FROM (SELECT seq, line, TRY_CAST(line AS JSON) AS doc FROM ({LINES}) WHERE trim(line) <> '')
     """
 _EXTRA = f"""
-    array_to_string(list_concat(plain_fields(doc, {_TOLD}, 400),
+    array_to_string(list_concat(plain_fields(doc, {_SHOWN}, 400),
         plain_fields(CASE WHEN json_type(doc -> '$.attributes') = 'OBJECT' THEN doc -> '$.attributes' END,
-            {_TOLD}, 400)), ' ')
+            {_SHOWN}, 400)), ' ')
     """
 _STAGED = f"""
     CREATE TABLE staged AS
-    SELECT seq, moment, service, severity, trace_id, timed, extra,
+    SELECT seq, moment, service, severity, trace_id, timed, extra, raw,
         CASE WHEN stack IS NULL OR contains(message, stack) THEN message ELSE concat_ws(chr(10), message, stack) END
             AS message,
-        doc IS NULL AS raw
+        raw OR regexp_matches(message, {_CONTINUES_RECORD}) AS continues
     FROM (
-        SELECT seq, doc, {said(*_TIMED)} AS timed, instant({said(*_TIMED)}, $zone) AS moment, {said(*_SERVICE)} AS service,
-            level_of({said(*_LEVEL)}) AS severity, {said(*_TRACE)} AS trace_id, {_EXTRA} AS extra, {said(*_STACK)} AS stack,
-            {_PLAIN.format(text=f"coalesce({said(*_MESSAGE)}, CASE WHEN doc IS NULL THEN line END)")} AS message
-        FROM documents)
+        SELECT seq, doc IS NULL AS raw, timed, instant(timed, $zone) AS moment, service, level_of(level) AS severity,
+            trace_id, stack, {_EXTRA} AS extra, {_PLAIN} AS message
+        FROM (
+            SELECT seq, doc, {_DOC.said(*_TIMED)} AS timed, {_DOC.said(*_SERVICE)} AS service,
+                {_DOC.said(*_LEVEL)} AS level, {_DOC.said(*_TRACE)} AS trace_id, {_DOC.said(*_STACK)} AS stack,
+                coalesce({_DOC.said(*_MESSAGE)}, CASE WHEN doc IS NULL THEN line END) AS message
+            FROM (SELECT seq, line, doc, {_DOC.taken} AS taken FROM documents)))
     """
 _ADOPTED = f"""
     CREATE OR REPLACE TABLE staged AS
-    SELECT seq, severity, trace_id, timed, extra, message, raw,
+    SELECT seq, severity, trace_id, timed, extra, message, raw, continues,
         CASE WHEN raw THEN last_value(moment IGNORE NULLS) OVER files ELSE moment END AS moment,
         CASE WHEN raw THEN last_value(service IGNORE NULLS) OVER files ELSE service END AS service
     FROM staged
     WHERE NOT raw OR regexp_matches(message, {_CONTINUES})
     WINDOW files AS (ORDER BY seq ROWS UNBOUNDED PRECEDING)
     """
-_LOGS = f"""
+_JOINED = f"""
     CREATE TABLE logs AS
     WITH headed AS (
-        SELECT *, sum(CASE WHEN continues THEN 0 ELSE 1 END) OVER (PARTITION BY service ORDER BY moment, seq
+        SELECT *, count(*) FILTER (NOT continues) OVER (PARTITION BY service ORDER BY moment, seq
             ROWS UNBOUNDED PRECEDING) AS head
-        FROM (SELECT *, raw OR regexp_matches(message, {_CONTINUES_RECORD}) AS continues FROM staged)),
+        FROM staged),
     placed AS (
         SELECT *, row_number() OVER (PARTITION BY service, head ORDER BY moment, seq) AS place FROM headed)
     SELECT min(seq) AS seq, arg_min(moment, place) AS moment, service, arg_min(severity, place) AS severity,
@@ -70,6 +75,7 @@ _LOGS = f"""
     WHERE place <= {MAX_TAIL_LINES} OR ltrim(message) LIKE 'Caused by:%'
     GROUP BY service, head
     """
+_SINGLE = "CREATE TABLE logs AS SELECT seq, moment, service, severity, trace_id, extra, message FROM staged"
 
 
 def load_logs(rows: Rows, source: Source, zone: str) -> Quality:
@@ -92,7 +98,7 @@ def load_logs(rows: Rows, source: Source, zone: str) -> Quality:
     )[0]
     rows.run("DELETE FROM staged WHERE moment IS NULL OR message IS NULL")
     rows.run("UPDATE staged SET service = '-' WHERE service IS NULL")
-    rows.run(_LOGS)
+    rows.run(_JOINED if rows.all("SELECT bool_or(continues) FROM staged")[0][0] else _SINGLE)
     rows.run("DROP TABLE staged")
     return Quality(broken + int(unusable), int(zoneless))
 

@@ -2,8 +2,9 @@
 """Metrics of a frozen incident, each series reduced to when and how it left its baseline."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from pydantic import Field
@@ -16,43 +17,47 @@ from tools.frozen.records import load_documents
 from tools.frozen.scopes import bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.series import Reduced, Series, reduce_series
-from tools.frozen.sql import literal, said
+from tools.frozen.sql import Document, literal
 from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Provenance, Scope
 
 MAX_SERIES = 60
 MAX_SAMPLES = 1_500
-_MAX_SERIES_READ = 2_000
+_MAX_SERIES_READ = 600
 _MAX_SERIES_WITH_POINTS = 3
 _LEAST_HISTORY = timedelta(hours=1)
 
-_SERVICE = said("service", "service_name", "service.name")
-_METRIC = said("metric", "name", "__name__")
-_TIMED = said("timestamp", "time", "ts", "at")
-_SAID_VALUE = f"nullif(trim({said('value')}), '')"
-_VALUE = f"TRY_CAST({_SAID_VALUE} AS DOUBLE)"
-
-_TABLE = f"""
+_SERVICES = ("service", "service_name", "service.name")
+_METRICS = ("metric", "name", "__name__")
+_TIMES = ("timestamp", "time", "ts", "at")
+_DOC = Document(*_SERVICES, *_METRICS, *_TIMES, "value")
+_STAGED = f"""
     CREATE TABLE metrics AS
-    SELECT service, metric, moment, avg(value) AS value FROM (
-        SELECT {_SERVICE} AS service, {_METRIC} AS metric, instant({_TIMED}, $zone) AS moment, {_VALUE} AS value
-        FROM documents)
-    WHERE service IS NOT NULL AND metric IS NOT NULL AND moment IS NOT NULL AND isfinite(value)
-    GROUP BY ALL
+    SELECT service, metric, timed, instant(timed, $zone) AS moment, nullif(trim(said), '') AS said,
+        TRY_CAST(nullif(trim(said), '') AS DOUBLE) AS value
+    FROM (
+        SELECT {_DOC.said(*_SERVICES)} AS service, {_DOC.said(*_METRICS)} AS metric, {_DOC.said(*_TIMES)} AS timed,
+            {_DOC.said("value")} AS said
+        FROM (SELECT {_DOC.taken} AS taken FROM documents))
     """
-_UNUSABLE = f"""
-    SELECT count(*) FILTER (usable), count(*) FILTER (usable AND NOT zoned(timed)) FROM (
-        SELECT {_TIMED} AS timed, coalesce({_SERVICE} IS NOT NULL AND {_METRIC} IS NOT NULL
-            AND instant({_TIMED}, $zone) IS NOT NULL AND ({_SAID_VALUE} IS NULL OR isfinite({_VALUE})), false) AS usable
-        FROM documents)
+_USABLE = """
+    service IS NOT NULL AND metric IS NOT NULL AND moment IS NOT NULL
+        AND (said IS NULL OR coalesce(isfinite(value), false))
     """
-_SIZES = """
-    SELECT service, metric, count(*) AS samples, epoch(max(moment)) AS last FROM metrics
-    WHERE moment >= $history AND moment < $end AND list_contains($services, service) AND list_contains($metrics, metric)
-    GROUP BY ALL ORDER BY service, metric LIMIT $limit
+_QUALITY = f"""
+    SELECT count(*) FILTER (NOT ({_USABLE})), count(*) FILTER (({_USABLE}) AND NOT zoned(timed)) FROM metrics
     """
-_SAMPLES = """
-    SELECT service, metric, epoch(min(moment)), avg(value) AS value FROM metrics
-    WHERE moment >= $history AND moment < $end AND list_contains($services, service) AND list_contains($metrics, metric)
+_SELECTED = """
+    FROM metrics
+    WHERE moment >= $history AND moment < $end
+        AND list_contains($services, service) AND list_contains($metrics, metric)
+    """
+_SIZES = f"""
+    SELECT service, metric, count(DISTINCT moment), count(DISTINCT moment) FILTER (moment >= $start),
+        epoch(min(moment)), epoch(max(moment))
+    {_SELECTED} GROUP BY ALL ORDER BY service, metric LIMIT $limit
+    """
+_SAMPLES = f"""
+    SELECT service, metric, epoch(min(moment)), avg(value) {_SELECTED}
     GROUP BY service, metric, time_bucket(to_microseconds(CAST($bucket AS BIGINT)), moment) ORDER BY service, metric, 3
     """
 
@@ -60,14 +65,14 @@ _SAMPLES = """
 def load_metrics(rows: Rows, source: Source, zone: str) -> Quality:
     """Create table `metrics(service, metric, moment, value)`, times in UTC; a row without a finite value is broken.
 
-    A value that is null is a gap, not a broken line. Several samples of a series at one time become their mean.
+    A value that is null or blank is a gap, not a broken line.
     """
     broken = load_documents(rows, source)
-    total = rows.all("SELECT count(*) FROM documents")[0][0]
-    usable, zoneless = rows.all(_UNUSABLE, zone=zone)[0]
-    rows.run(_TABLE, zone=zone)
+    rows.run(_STAGED, zone=zone)
     rows.run("DROP TABLE documents")
-    return Quality(broken + total - usable, zoneless)
+    unusable, zoneless = rows.all(_QUALITY)[0]
+    rows.run(f"DELETE FROM metrics WHERE value IS NULL OR NOT ({_USABLE})")
+    return Quality(broken + int(unusable), int(zoneless))
 
 
 class MetricsArguments(Arguments):
@@ -91,6 +96,8 @@ class MetricsTool(EvidenceTool):
     Samples before `start` (as much again as the window is long, at least an hour) serve as baseline, too. A running
     counter is told as its increase a minute (`rate=per_minute`); a series that is one straight slope has `trend=steady`
     and an onset only where a countdown reaches zero; `silent_since` marks a series that stopped before the others did.
+    Where a series has more than 1,500 samples, means of equal stretches stand for them. At most 600 series are read,
+    and 60 told.
     """
 
     name = "query_metrics"
@@ -143,23 +150,22 @@ def _answer(rows: Rows, loaded: Loaded, scope: Scope) -> Evidence:
 
 def _reduced(rows: Rows, scope: Scope, services: Sequence[str], metrics: Sequence[str]) -> tuple[list[Reduced], bool]:
     start, end = bounds(scope)
-    history = start - max(end - start, _LEAST_HISTORY)
-    selection: dict[str, object] = {
-        "history": history,
+    selection = {
+        "history": start - max(end - start, _LEAST_HISTORY),
         "end": end,
         "services": list(services),
         "metrics": list(metrics),
     }
-    sizes = rows.all(_SIZES, limit=_MAX_SERIES_READ + 1, **selection)
-    largest = max((samples for _, _, samples, _ in sizes), default=0)
-    bucket = 1 if largest <= MAX_SAMPLES else int((end - history).total_seconds() * 1e6 / MAX_SAMPLES)
-    ends = max((last for *_, last in sizes), default=0.0)
+    sizes = rows.all(_SIZES, start=start, limit=_MAX_SERIES_READ + 1, **selection)
+    counts = {(service, metric): inside for service, metric, _, inside, _, _ in sizes}
+    largest = max((count for _, _, count, *_ in sizes), default=0)
+    first, last = min((row[4] for row in sizes), default=0.0), max((row[5] for row in sizes), default=0.0)
+    bucket = 1 if largest <= MAX_SAMPLES else int((last - first) * 1e6 / MAX_SAMPLES)
     begins, stops = start.replace(tzinfo=UTC).timestamp(), end.replace(tzinfo=UTC).timestamp()
-    samples = rows.stream(_SAMPLES, bucket=bucket, **selection)
     reduced = [
-        one
-        for series in _series(samples)
-        if (one := reduce_series(series, start=begins, end=stops, source_end=ends)) is not None
+        replace(one, samples=counts.get((series.service, series.metric), one.samples))
+        for series in islice(_series(rows.stream(_SAMPLES, bucket=bucket, **selection)), _MAX_SERIES_READ)
+        if (one := reduce_series(series, start=begins, end=stops, source_end=last)) is not None
     ]
     return reduced, len(sizes) > _MAX_SERIES_READ
 

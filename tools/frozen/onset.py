@@ -87,13 +87,12 @@ def find_change(times: Sequence[float], values: Sequence[float], *, since: float
     head = max(6, min(30, len(values) // 6))
     if len(values) < head + 2:
         return None
-    found = [
-        change
-        for change in _events(values, head)
-        if since is None or change.back == len(values) or times[change.back] >= since
-    ]
-    if not found:
+    departures = _events(values, head)
+    if not departures:
         return _bent(times, values, head)
+    found = [one for one in departures if since is None or one.back == len(values) or times[one.back] >= since]
+    if not found:
+        return None
     strongest = max(change.strength for change in found)
     change = next(change for change in found if change.strength >= _COMPARABLE * strongest)
     return _dated(times, values, _later_dominant(values, change))

@@ -23,8 +23,8 @@ LEAST_INFORMATIONAL = 5
 _LEAST_SUSPICIOUS = 3
 
 _TROUBLE = (
-    "error", "exception", "fail(ed|ure|ing)?", "fatal", "panic", "timed? ?out", "timeout", "refused", "denied", "killed",
-    "oom\\w*", "unavailable", "expired?", "exhausted", "exceeded", "no space left", "unreachable", "rejected",
+    "error", "exception", "fail(ed|ure|ing)?", "fatal", "panic", "timed? ?out", "timeout", "refused", "denied",
+    "killed", "oom\\w*", "unavailable", "expired?", "exhausted", "exceeded", "no space left", "unreachable", "rejected",
     "corrupt(ed)?", "deadlock", "throttl\\w+", "not found",
 )  # fmt: skip
 _SUSPICIOUS = r"(?i)\b(" + "|".join(_TROUBLE) + r")\b"

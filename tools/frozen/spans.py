@@ -3,7 +3,7 @@
 
 from tools.frozen.database import Quality, Rows, Source
 from tools.frozen.records import load_documents
-from tools.frozen.sql import names, said
+from tools.frozen.sql import Document, names
 
 MAX_DEPTH = 64
 
@@ -17,13 +17,15 @@ _DURATION = ("duration_ms", "durationMs", "duration")
 _STATUS = ("status", "status_code", "statusCode")
 _ERROR = ("error", "status_message", "statusMessage", "error.message", "exception.message", "error_message")
 _HTTP = ("http.status_code", "http.response.status_code")
-_TOLD = names(
-    *_TREE, *_SPAN, *_PARENT, *_SERVICE, *_OPERATION, *_TIMED, *_DURATION, *_STATUS, *_ERROR, "attributes"
+_TOLD = (
+    *_TREE, *_SPAN, *_PARENT, *_SERVICE, *_OPERATION, *_TIMED, *_DURATION, *_STATUS, *_ERROR
 )  # fmt: skip
+_DOC = Document(*_TOLD, *_HTTP, "peer.service")
+_SHOWN = names(*_TOLD, "attributes")
 _EXTRA = f"""
-    array_to_string(list_transform(list_concat(plain_fields(doc, {_TOLD}, 80),
+    array_to_string(list_transform(list_concat(plain_fields(doc, {_SHOWN}, 80),
         plain_fields(CASE WHEN json_type(doc -> '$.attributes') = 'OBJECT' THEN doc -> '$.attributes' END,
-            {_TOLD}, 80)), lambda one: replace(one, ' ', '_'))[:12], ' ')
+            {_SHOWN}, 80)), lambda one: replace(one, ' ', '_'))[:12], ' ')
     """
 
 _READ = f"""
@@ -39,12 +41,12 @@ _READ = f"""
             WHEN lower(error) NOT IN ('false', '0', '') OR http >= 500 THEN 'ERROR'
             ELSE 'UNSET' END AS status
     FROM (
-        SELECT seq, {said(*_TREE)} AS trace, {said(*_SPAN)} AS span_id, {said(*_PARENT)} AS parent_id,
-            {said(*_SERVICE)} AS service, {said(*_OPERATION)} AS operation, {said(*_TIMED)} AS timed,
-            {said(*_DURATION)} AS duration, coalesce(doc ->> '$.status.code', {said(*_STATUS)}) AS status,
-            coalesce(doc ->> '$.status.message', {said(*_ERROR)}) AS error,
-            TRY_CAST({said(*_HTTP)} AS INTEGER) AS http, {said("peer.service")} AS peer, {_EXTRA} AS extra
-        FROM documents)
+        SELECT seq, {_DOC.said(*_TREE)} AS trace, {_DOC.said(*_SPAN)} AS span_id, {_DOC.said(*_PARENT)} AS parent_id,
+            {_DOC.said(*_SERVICE)} AS service, {_DOC.said(*_OPERATION)} AS operation, {_DOC.said(*_TIMED)} AS timed,
+            {_DOC.said(*_DURATION)} AS duration, coalesce(doc ->> '$.status.code', {_DOC.said(*_STATUS)}) AS status,
+            coalesce(doc ->> '$.status.message', {_DOC.said(*_ERROR)}) AS error,
+            TRY_CAST({_DOC.said(*_HTTP)} AS INTEGER) AS http, {_DOC.said("peer.service")} AS peer, {_EXTRA} AS extra
+        FROM (SELECT seq, doc, {_DOC.taken} AS taken FROM documents))
     """
 _LINKED = """
     CREATE TABLE linked AS

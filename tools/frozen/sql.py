@@ -80,9 +80,18 @@ SALVAGED = f"""
 """The objects of a broken JSON array, as far as each begins on a line of its own."""
 
 
-def said(*names: str, doc: str = "doc") -> str:
-    """Return SQL for the first of a document's fields that isn't null, as text."""
-    return "coalesce(" + ", ".join(f"{doc} ->> '$.\"{name}\"'" for name in names) + ")"
+class Document:
+    """The fields of a JSON document that a table needs, taken out of it in one pass."""
+
+    def __init__(self, *fields: str, doc: str = "doc") -> None:
+        self._fields = fields
+        paths = ", ".join(literal(f'$."{field}"') for field in fields)
+        self.taken = f"json_extract_string({doc}, [{paths}])"
+        """SQL that takes the fields out, to be selected as `taken`."""
+
+    def said(self, *fields: str) -> str:
+        """Return SQL for the first of `fields` that isn't null, as text, where `taken` is in scope."""
+        return "coalesce(" + ", ".join(f"taken[{self._fields.index(field) + 1}]" for field in fields) + ")"
 
 
 def names(*known: str) -> str:
