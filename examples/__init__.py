@@ -1,0 +1,1 @@
+"""Incidents of our own making, and the script that writes them."""
