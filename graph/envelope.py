@@ -97,12 +97,13 @@ def _read(
     try:
         arguments = tool.arguments.model_validate({**_nulls(tool.arguments), **own})
         scope = tool.normalize(arguments, incident)
+        digest = scope_digest(name, scope)
     except ValidationError as error:
         return ReadRequest(ToolRequest(call_id, name, previous=previous, faults=_faults(error, tool.arguments)))
-    except ValueError as error:
-        fault = error.args[0] if error.args and error.args[0] in tool.arguments.model_fields else "arguments"
+    except Exception as error:  # noqa: BLE001 - a tool may be anyone's: hostile arguments end no run
+        fault = next((field for field in tool.arguments.model_fields if error.args[:1] == (field,)), "arguments")
         return ReadRequest(ToolRequest(call_id, name, previous=previous, faults=(fault,)))
-    request = ToolRequest(call_id, name, previous=previous, scope_digest=scope_digest(name, scope))
+    request = ToolRequest(call_id, name, previous=previous, scope_digest=digest)
     return ReadRequest(request, tool, arguments, scope)
 
 

@@ -107,8 +107,8 @@ def _schemas(state: DiagnosisState, parts: Parts) -> list[dict[str, Any]]:
 
 
 def _away(answer: Answer[AIMessage], state: DiagnosisState) -> bool:
-    """The endpoint can't be reached at the run's first diagnosis call, and the run may be handed over."""
-    allowed = limits_of(state).model_fallback == "offline" and not state["handed_over"]
+    """The endpoint can't be reached at the run's first diagnosis call, and the run may, and can, be handed over."""
+    allowed = limits_of(state).model_fallback == "offline" and not state["handed_over"] and not answer.exhausted
     return allowed and not state["agent_steps"] and answer.failure is FailureCode.MODEL_UNREACHABLE
 
 
