@@ -43,7 +43,7 @@ def tool_schema(tool: EvidenceTool, *, pending: str | None = None) -> dict[str, 
     if pending:
         own = previous["properties"]
         previous = {**previous, "properties": {**own, "tool_call_id": {**own["tool_call_id"], "enum": [pending]}}}
-    envelope = {"anyOf": [previous, {"type": "null"}], "description": "对上一次观察的评价;没有待评价的观察时为 null"}
+    envelope = {"anyOf": [previous, {"type": "null"}], "description": "对上一条 OBSERVATION 的评价；只有还没有观察可评时为 null"}
     parameters = {
         **schema,
         "properties": {PREVIOUS_OBSERVATION: envelope, **schema.get("properties", {})},
