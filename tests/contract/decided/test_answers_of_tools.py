@@ -186,3 +186,16 @@ async def test_a_tool_that_lets_a_cancellation_of_its_own_out_ends_no_run() -> N
     run = await _answered(asyncio.CancelledError())
     assert run.answers[0]["code"] == "INTERNAL_ERROR"
     assert run.ended == ("FALLBACK", "INSUFFICIENT_EVIDENCE")
+
+
+class _Choking(ScriptedTool):
+    @override
+    def normalize(self, arguments: Any, incident: IncidentContext) -> Scope:
+        raise OverflowError("TOOLTEXT")
+
+
+async def test_a_tool_that_chokes_on_arguments_refuses_them() -> None:
+    run = await rig(request("a"), no_conclusion(), tools=_Choking(nothing())).run()
+    assert run.answers[0]["code"] == "INVALID_TOOL_ARGUMENTS"
+    assert run.answers[0]["fields"] == ["arguments"]
+    assert "TOOLTEXT" not in spoken([run.chunks, run.state])
