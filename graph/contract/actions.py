@@ -10,7 +10,7 @@ from graph.contract.names import NameSet, NameSort
 from graph.contract.reading import Name, Reading, has_evidence
 from graph.contract.records import VerifiedRecord
 from graph.contract.values import Word, scan
-from graph.contract.violations import DraftViolation, violation
+from graph.contract.violations import DraftViolation, violations_of
 from graph.contract.vocabulary import DraftViolationCode as Code
 from graph.contract.vocabulary import RelevanceLevel
 
@@ -24,8 +24,8 @@ def known_names(reading: Reading, item: StatementItem, path: str) -> Iterator[Dr
     if not named:
         return
     held = _Cited(reading, _records(reading, item))
-    for detail in sorted({name.text for name in named if not held.names(name)}):
-        yield violation(Code.ACTION_NAMES_UNKNOWN, f"{path}.text", detail)
+    unknown = (name.text for name in named if not held.names(name))
+    yield from violations_of(Code.ACTION_NAMES_UNKNOWN, f"{path}.text", unknown)
 
 
 def _records(reading: Reading, item: StatementItem) -> tuple[VerifiedRecord, ...]:
@@ -51,7 +51,11 @@ def runbook_commands(reading: Reading, item: StatementItem, path: str) -> Iterat
     """Command lines stand verbatim in a cited runbook; a phrase set in code stands in any cited evidence."""
     records = [record for record in _records(reading, item) if has_evidence(record)]
     runbooks = [record for record in records if record.evidence.relevance is RelevanceLevel.REFERENCE]
-    for command in command_lines(item.text):
-        sources = runbooks if executes(command) else records
-        if not any(stands_in(command, reading.text_of(record).text) for record in sources):
-            yield violation(Code.COMMAND_NOT_IN_RUNBOOK, f"{path}.text", command)
+    unwritten = (
+        command
+        for command in dict.fromkeys(command_lines(item.text))
+        if not any(
+            stands_in(command, reading.text_of(record).text) for record in (runbooks if executes(command) else records)
+        )
+    )
+    yield from violations_of(Code.COMMAND_NOT_IN_RUNBOOK, f"{path}.text", unwritten)

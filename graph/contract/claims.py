@@ -4,8 +4,10 @@ Source: contract, "EvidenceGuard": typed tokens. A quote that says `direction=UP
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from graph.contract.moments import Moment
 from graph.contract.support import Operation
@@ -43,6 +45,20 @@ _COUNTED = re.compile(
     r"\s?(?:个|台|套)?(?:服务|组件|应用|实例|节点|主机|services\b|components\b|pods\b|hosts\b|nodes\b)"
 )
 _FROM_TO = re.compile(r"从.*?(?:到|至|为)|\bfrom\b.*?\bto\b", re.IGNORECASE)
+_OPERATIONS = {
+    Operation.RATIO: re.compile(
+        r"倍|占|比例|比率|之比|成功率|失败率|命中率|错误率|%|百分|\btimes\b|fold\b|\d[x×]|\bratio\b|\bshare\b|percent|half",
+        re.I,
+    ),
+    Operation.DIFFERENCE: re.compile(
+        r"差|早|晚|迟|先|间隔|相隔|之后|以后|后|前|内|升|涨|增|降|减|跌|落|多|少|高出|低于|历时|持续|耗时|仅|"
+        r"\b(?:later|after|before|earlier|within|between|difference|by|more|less|fewer|delta|lasted|for|apart|"
+        r"following|prior|lag|delay|gap|increase|decrease|rose|grew|dropped|fell)\b",
+        re.I,
+    ),
+    Operation.SUM: re.compile(r"共|合计|总|累计|\b(?:total|sum|together|combined|altogether|in all)", re.I),
+}
+_DENIAL_REACH = 24
 
 
 @dataclass(frozen=True)
@@ -61,25 +77,37 @@ class Clause:
     def denied_directions(self) -> frozenset[str]:
         """Return the directions that the clause denies ("没有上升")."""
         return frozenset(
-            name
-            for name, words in _WORDS.items()
-            if any(_DENIED.search(self.text[: found.start()]) for found in words.finditer(self.text))
+            name for name, words in _WORDS.items() if any(self._denied(found) for found in words.finditer(self.text))
         )
 
     def _claims(self, words: re.Pattern[str]) -> bool:
-        return any(not _DENIED.search(self.text[: found.start()]) for found in words.finditer(self.text))
+        return any(not self._denied(found) for found in words.finditer(self.text))
+
+    def _denied(self, found: re.Match[str]) -> bool:
+        return _DENIED.search(self.text[max(0, found.start() - _DENIAL_REACH) : found.start()]) is not None
+
+    @cached_property
+    def operations(self) -> frozenset[Operation]:
+        """The operations that the clause names."""
+        named = {operation for operation, words in _OPERATIONS.items() if words.search(self.text)}
+        return frozenset(named | ({Operation.CHANGE} if Operation.DIFFERENCE in named else set()))
 
 
 def clauses(text: str, tokens: tuple[Token, ...]) -> Iterator[Clause]:
     """Return the clauses of a folded text. A stop inside a token (4,120) is none."""
     start = 0
-    inside = [(token.start, token.end) for token in tokens]
-    stops = [m.span() for m in _CLAUSE_END.finditer(text) if not any(a < m.start() < b for a, b in inside)]
+    starts = [token.start for token in tokens]
+    stops = [found.span() for found in _CLAUSE_END.finditer(text) if not _inside(found.start(), tokens, starts)]
     for stop, following in (*stops, (len(text), len(text))):
         if text[start:stop].strip():
-            held = tuple(token for token in tokens if start <= token.start < stop)
+            held = tokens[bisect_left(starts, start) : bisect_left(starts, stop)]
             yield Clause(start, stop, text[start:stop], held)
         start = following
+
+
+def _inside(at: int, tokens: tuple[Token, ...], starts: list[int]) -> bool:
+    before = bisect_left(starts, at) - 1
+    return before >= 0 and at < tokens[before].end
 
 
 def out_of_order(clause: Clause) -> bool:
@@ -117,34 +145,17 @@ def _values_disordered(clause: Clause) -> bool:
     return before >= after if directions == {"UP"} else before <= after
 
 
-_OPERATIONS = {
-    Operation.RATIO: re.compile(
-        r"倍|占|比例|比率|之比|成功率|失败率|命中率|错误率|%|百分|\btimes\b|fold\b|\d[x×]|\bratio\b|\bshare\b|percent|half",
-        re.I,
-    ),
-    Operation.DIFFERENCE: re.compile(
-        r"差|早|晚|迟|先|间隔|相隔|之后|以后|后|前|内|升|涨|增|降|减|跌|落|多|少|高出|低于|历时|持续|耗时|仅|"
-        r"\b(?:later|after|before|earlier|within|between|difference|by|more|less|fewer|delta|lasted|for|apart|"
-        r"following|prior|lag|delay|gap|increase|decrease|rose|grew|dropped|fell)\b",
-        re.I,
-    ),
-    Operation.SUM: re.compile(r"共|合计|总|累计|\b(?:total|sum|together|combined|altogether|in all)", re.I),
-}
-
-
 def operations(clause: Clause, number: Number) -> frozenset[Operation]:
     """Return the operations that a clause names, of those that can make `number`: a ratio is a percentage or a
     multiple, and the others are neither."""
     shown = clause.text[number.start - clause.start : number.end - clause.start]
-    following = clause.text[number.end - clause.start :]
+    following = clause.text[number.end - clause.start : number.end - clause.start + 8]
     multiple = shown.endswith(("倍", "x", "X", "×", "fold")) or re.match(r"\s(?:times\b|fold\b)", following)
-    named = {operation for operation, words in _OPERATIONS.items() if words.search(clause.text)}
-    relative = named & {Operation.RATIO} | ({Operation.CHANGE} if Operation.DIFFERENCE in named else set())
     if multiple:
-        return frozenset(relative)
+        return clause.operations & {Operation.RATIO, Operation.CHANGE}
     if number.unit is not None and number.unit.dimension is Dimension.RATIO:
-        return frozenset(named | relative)
-    return frozenset(named - {Operation.RATIO})
+        return clause.operations
+    return clause.operations - {Operation.RATIO, Operation.CHANGE}
 
 
 def counts_things(number: Number, text: str, named: int) -> bool:

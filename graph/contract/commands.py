@@ -26,7 +26,7 @@ _VERBS = {
     "kill": r"-\d+|-[A-Z]+|\d+",
 }
 _SQL = (
-    r"(?:select|delete)\s[^.;]*\bfrom\s\w|update\s+\S+\s+set\s+\w+\s*="
+    r"(?:select|delete)\s[^.;]{0,200}\bfrom\s\w|update\s+\S+\s+set\s+\w+\s*="
     r"|(?:drop|alter|truncate)\s+(?:table|index|database)\s"
 )
 _COMMAND = re.compile(

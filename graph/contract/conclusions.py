@@ -9,7 +9,7 @@ from graph.contract.names import NameSet
 from graph.contract.reading import Reading, has_evidence, is_direct
 from graph.contract.records import VerifiedRecord
 from graph.contract.values import Word, scan
-from graph.contract.violations import DraftViolation, violation
+from graph.contract.violations import DraftViolation, violation, violations_of
 from graph.contract.vocabulary import DraftViolationCode as Code
 from graph.contract.vocabulary import EvidenceKind, Provenance
 
@@ -108,5 +108,5 @@ def conclusion_values(reading: Reading, conclusion: Conclusion) -> Iterator[Draf
     sentences = [("text", conclusion.text), ("cause", conclusion.cause)]
     sentences.extend((f"alternatives[{n}].cause", other.cause) for n, other in enumerate(conclusion.alternatives))
     for where, text in sentences:
-        for detail in sorted(grounds.missing(reading.sentence(text))):
-            yield violation(Code.VALUE_NOT_DERIVED, f"conclusion.{where}", detail)
+        missing = grounds.missing(reading.sentence(text))
+        yield from violations_of(Code.VALUE_NOT_DERIVED, f"conclusion.{where}", missing)

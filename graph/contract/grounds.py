@@ -23,6 +23,7 @@ _POINTS = "points"
 _CHANGE = "change"
 _MAX_NUMBERS = 12
 _MAX_TIMES = 40
+_MAX_OPEN_VALUES = 60
 _BEGINNINGS = ("at=", "onset=", "first_seen=", "fired_at=", "start=")
 """The fields that say when something began: what a delay is measured between."""
 
@@ -59,7 +60,8 @@ class Grounds:
         """Return what a sentence states and these grounds don't give: values, names, a direction, an order."""
         found = {name.text for name in sentence.names if not self._names(name)}
         open_values = [token for token in unsupported_values(sentence, self._support) if not self._a_point(token)]
-        made = self._derived(sentence) if open_values else None
+        # Beyond the bound nothing is derived: a text of so many values that don't stand anywhere is none to prove.
+        made = self._derived(sentence) if 0 < len(open_values) <= _MAX_OPEN_VALUES else None
         for token in open_values:
             if made is None or not self._makes(made, sentence, token):
                 found.add(sentence.text[token.start : token.end])
@@ -76,8 +78,8 @@ class Grounds:
     def _makes(self, made: Derived, sentence: Sentence, token: Token) -> bool:
         if not isinstance(token, Number):
             return False
-        clause = next(clause for clause, _ in sentence.clauses if clause.start <= token.start < clause.end)
-        return made.holds(token, operations(clause, token))
+        clause = next((clause for clause, _ in sentence.clauses if clause.start <= token.start < clause.end), None)
+        return clause is not None and made.holds(token, operations(clause, token))
 
     def _derived(self, sentence: Sentence) -> Derived:
         about = [line for line in self._lines if line.sort != _POINTS and _is_about(sentence, line)]

@@ -15,7 +15,7 @@ from graph.contract.reading import Name, Reading, Sentence, has_evidence
 from graph.contract.records import VerifiedRecord
 from graph.contract.units import Dimension
 from graph.contract.values import Number
-from graph.contract.violations import DraftViolation, violation
+from graph.contract.violations import DraftViolation, violation, violations_of
 from graph.contract.vocabulary import DraftViolationCode as Code
 
 _RESTRICTIONS = {
@@ -57,7 +57,7 @@ def negative_scope(reading: Reading, analysis: Analysis, path: str) -> Iterator[
     for token in sentence.values:
         if not any(_value_covered(token, record, reading.zone) for record in records):
             missing.add(sentence.text[token.start : token.end])
-    yield from (violation(Code.NEGATIVE_SCOPE_NOT_COVERED, f"{path}.text", detail) for detail in sorted(missing))
+    yield from violations_of(Code.NEGATIVE_SCOPE_NOT_COVERED, f"{path}.text", missing)
 
 
 def _entity_covered(reading: Reading, name: Name, records: tuple[VerifiedRecord, ...]) -> bool:

@@ -14,7 +14,7 @@ from graph.contract.records import VerifiedRecord
 from graph.contract.relations import contradictions
 from graph.contract.support import NumberSet, Support
 from graph.contract.values import Number, Token, Word, scan
-from graph.contract.violations import DraftViolation, violation
+from graph.contract.violations import DraftViolation, violation, violations_of
 from graph.contract.vocabulary import DraftViolationCode as Code
 
 
@@ -30,7 +30,7 @@ def observed_values(reading: Reading, analysis: Analysis, path: str) -> Iterator
     missing.update(_unbound(reading, sentence, places) if not missing else ())
     lines = tuple(line for place in places for line in place.lines())
     missing.update(contradictions(reading, sentence, lines))
-    yield from (violation(Code.VALUE_NOT_IN_QUOTE, f"{path}.text", detail) for detail in sorted(missing))
+    yield from violations_of(Code.VALUE_NOT_IN_QUOTE, f"{path}.text", missing)
 
 
 def _window(record: VerifiedRecord) -> tuple[Token, ...]:
@@ -88,8 +88,8 @@ def _entries(places: Iterable[Place]) -> Iterator[tuple[NameSet, NumberSet]]:
 def inferred_values(reading: Reading, analysis: Analysis, path: str) -> Iterator[DraftViolation]:
     """An INFERENCE's numbers come from cited evidence, or from it by one operation; its names stand in it."""
     grounds = Grounds(reading, (analysis,), reading.cited(analysis))
-    for detail in sorted(grounds.missing(reading.sentence(analysis.text))):
-        yield violation(Code.VALUE_NOT_DERIVED, f"{path}.text", detail)
+    missing = grounds.missing(reading.sentence(analysis.text))
+    yield from violations_of(Code.VALUE_NOT_DERIVED, f"{path}.text", missing)
 
 
 def standing_quotes(reading: Reading, analysis: Analysis, path: str) -> Iterator[DraftViolation]:

@@ -5,7 +5,7 @@ Source: contract, "EvidenceGuard": typed values, rounding to the digits shown; i
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum

@@ -34,8 +34,8 @@ _NUMBER = (
 )
 _COMPACT = rf"\d+h(?:\d+m)?(?:\d+(?:\.\d+)?s)?{_WORD_END}|\d+m\d+(?:\.\d+)?s{_WORD_END}|\d+\s?分\s?\d+\s?秒"
 _CHINESE = (
-    rf"百分之(?P<chinese_percent>{CHINESE_NUMERAL}+(?:点{CHINESE_NUMERAL}+)?)"
-    rf"|(?P<chinese>{CHINESE_NUMERAL}+)(?P<chinese_unit>毫秒|秒|分钟|个小时|小时|天|倍)"
+    rf"百分之(?P<chinese_percent>{CHINESE_NUMERAL}{{1,12}}(?:点{CHINESE_NUMERAL}{{1,6}})?)"
+    rf"|(?<!{CHINESE_NUMERAL})(?P<chinese>{CHINESE_NUMERAL}{{1,12}})(?P<chinese_unit>毫秒|秒|分钟|个小时|小时|天|倍)"
 )
 _ENGLISH = (
     rf"(?<![A-Za-z0-9_-])(?P<english>(?i:{'|'.join(ENGLISH_NUMERALS)}))[\s-]"
