@@ -36,7 +36,12 @@ NOT_A_DRAFT = (
 usages = st.one_of(st.just((10, 5)), st.none(), st.tuples(st.integers(0, 400), st.integers(0, 400)))
 seconds = st.sampled_from((0.0, 0.0, 0.0, 1.0, 30.0))
 junk: st.SearchStrategy[Any] = st.one_of(
-    st.none(), st.integers(), st.just([]), st.just({}), st.just([MODEL_CANARY]), st.just({"tool_call_id": None})
+    st.none(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.just([]),
+    st.just({}),
+    st.just([MODEL_CANARY]),
+    st.just({"tool_call_id": None}),
 )
 call_ids = st.builds(lambda run, call: f"r{run}c{call}", st.integers(1, 2), st.integers(1, 4))
 
