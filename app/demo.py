@@ -19,8 +19,10 @@ class Scene:
 
     @property
     def directory(self) -> Path:
-        """The incident's directory."""
-        return INCIDENTS / self.incident
+        """The incident's directory, in short where it lies below the current one: queries to paste name it."""
+        directory = INCIDENTS / self.incident
+        here = Path.cwd()
+        return directory.relative_to(here) if directory.is_relative_to(here) else directory
 
     def question(self, locale: Locale) -> Question:
         """Return the question to diagnose; raises BadInput where the incident isn't there."""

@@ -8,15 +8,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console
 from rich.text import Text
 
+from app.layout import Paragraph
 from app.report import scope_text
 from app.terminal import console_for, plain
 from app.words import Words
 
-HANGING = "     "
-"""What further lines of one event begin with."""
+HANGING = 5
+"""How much further lines of one event are set in below its first."""
 
 
 class Live:
@@ -56,17 +56,7 @@ class Live:
         if line is None:
             return
         with suppress(OSError):  # a full disk behind standard error is no reason to end a diagnosis
-            self._console.print(_hanging(line, self._console), end="")
-
-
-def _hanging(line: Text, console: Console) -> Text:
-    """Return `line` wrapped to the console's width, further lines set in below the first."""
-    first, *rest = line.wrap(console, max(console.width - len(HANGING), 1)) or [line]
-    shown = Text.assemble(first, "\n")
-    for further in rest:
-        further.rstrip()
-        shown.append_text(Text.assemble(HANGING, further, "\n"))
-    return shown
+            self._console.print(Paragraph(line, hanging=HANGING))
 
 
 def progress_line(event: Mapping[str, Any], words: Words) -> Text | None:

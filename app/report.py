@@ -1,14 +1,15 @@
 """A Release as a person reads it. Rendered from the structured fields alone; no text of it is taken for markup."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
+from app.layout import Paragraph
 from app.terminal import plain
 from app.words import Words
 from graph.contract.draft import Analysis, Conclusion, Draft, StatementItem
@@ -22,13 +23,15 @@ _OUTCOME_STYLE = {
     ReleaseOutcome.CANCELLED: "bold magenta",
 }
 _WINDOW = ("start", "end")
+HANGING = 4
+"""How much further lines of a paragraph are set in below its first."""
 
 
 def render_report(release: Release, words: Words) -> RenderableType:
     """Return the report of any Release: the proven draft at SUCCESS, else what was checked and what is missing."""
     parts = [_banner(release, words)]
     if release.draft is not None:
-        parts += _draft(release.draft, {source.tool_call_id: source for source in release.verified_sources}, words)
+        parts += _draft(release, release.draft, words)
     else:
         parts += _progress(release, words)
     parts += _limitations(release, words)
@@ -64,28 +67,47 @@ def _banner(release: Release, words: Words) -> RenderableType:
     return Group(*lines)
 
 
-def _draft(draft: Draft, sources: Mapping[str, VerifiedSource], words: Words) -> Iterator[RenderableType]:
-    number = {analysis.analysis_id: index for index, analysis in enumerate(draft.analyses, start=1)}
+@dataclass(frozen=True)
+class _Proof:
+    """What the sentences of a draft refer to: each sentence's number, the records, where a quote is shown first."""
+
+    number: Mapping[str, int]
+    sources: Mapping[str, VerifiedSource]
+    quoted_in: Mapping[str, int]
+    words: Words
+
+    def marks(self, analysis_ids: Iterable[str]) -> Text:
+        """Return the numbers of the sentences that something rests on."""
+        return Text("".join(f"[{self.number[one]}]" for one in dict.fromkeys(analysis_ids)), "cyan")
+
+
+def _draft(release: Release, draft: Draft, words: Words) -> Iterator[RenderableType]:
     ruled_out = set(draft.limitations.ruled_out)
+    held = [analysis for analysis in draft.analyses if analysis.analysis_id not in ruled_out]
+    refuted = [analysis for analysis in draft.analyses if analysis.analysis_id in ruled_out]
+    ordered = [*held, *refuted]
+    number = {analysis.analysis_id: index for index, analysis in enumerate(ordered, start=1)}
+    quoted_in: dict[str, int] = {}
+    for analysis in ordered:
+        for quote in analysis.quotes:
+            quoted_in.setdefault(quote, number[analysis.analysis_id])
+    sources = {source.tool_call_id: source for source in release.verified_sources}
+    proof = _Proof(number, sources, quoted_in, words)
     if draft.conclusion is not None:
-        yield from _conclusion(draft.conclusion, number, words)
-    yield _heading(words.label["proof"])
-    for analysis in draft.analyses:
-        if analysis.analysis_id not in ruled_out:
-            yield _analysis(analysis, number, sources, words)
-    if ruled_out & number.keys():
-        yield _heading(words.label["ruled_out"])
-    for analysis in draft.analyses:
-        if analysis.analysis_id in ruled_out:
-            yield _analysis(analysis, number, sources, words)
-    yield from _statements("action_plan", draft.action_plan, number, words)
-    yield from _statements("recommendations", draft.recommendations, number, words)
+        yield from _conclusion(draft.conclusion, proof)
+    for title, analyses in (("proof", held), ("ruled_out", refuted)):
+        if analyses:
+            yield _heading(words.label[title])
+        for analysis in analyses:
+            yield from _analysis(analysis, proof)
+    yield from _statements("action_plan", draft.action_plan, proof)
+    yield from _statements("recommendations", draft.recommendations, proof)
 
 
-def _conclusion(conclusion: Conclusion, number: Mapping[str, int], words: Words) -> Iterator[RenderableType]:
-    label = words.label
+def _conclusion(conclusion: Conclusion, proof: _Proof) -> Iterator[RenderableType]:
+    label = proof.words.label
     yield _heading(label["conclusion"])
-    yield _indented(Text.assemble(plain(conclusion.text), " ", _marks(conclusion.analysis_ids, number)), 2)
+    yield _indented(Text.assemble(plain(conclusion.text), " ", proof.marks(conclusion.analysis_ids)), 2)
     yield _field(label["component"], conclusion.component)
     yield _field(label["cause"], conclusion.cause)
     yield _field(label["change"], conclusion.change_id or label["no_change"])
@@ -98,19 +120,24 @@ def _conclusion(conclusion: Conclusion, number: Mapping[str, int], words: Words)
         yield _field(label["alternatives"], f"{other.component}: {other.cause}{change}")
 
 
-def _analysis(
-    analysis: Analysis, number: Mapping[str, int], sources: Mapping[str, VerifiedSource], words: Words
-) -> RenderableType:
-    mark = Text(f"[{number[analysis.analysis_id]}] ", "cyan")
-    kind = Text(f"{words.analysis_kind.get(analysis.kind, '?')}  ", "dim")
-    quotes = [Text.assemble((f"{words.label['quote']} ", "dim"), f"“{plain(quote)}”") for quote in analysis.quotes]
-    cited = [_citation(call_id, sources.get(call_id), words) for call_id in analysis.tool_call_ids]
-    sentence = Text.assemble(mark, kind, plain(analysis.text))
-    return Group(_indented(sentence, 2), *(_indented(line, 6) for line in (*quotes, *cited)))
+def _analysis(analysis: Analysis, proof: _Proof) -> Iterator[RenderableType]:
+    own = proof.number[analysis.analysis_id]
+    kind = proof.words.analysis_kind.get(analysis.kind, "?")
+    yield _indented(Text.assemble((f"[{own}] ", "cyan"), (f"{kind}  ", "dim"), plain(analysis.text)), 2)
+    for quote in analysis.quotes:
+        if proof.quoted_in[quote] == own:
+            yield _indented(Text.assemble((f"{proof.words.label['quote']} ", "dim"), f"“{plain(quote)}”"), 6)
+    if earlier := sorted({proof.quoted_in[quote] for quote in analysis.quotes} - {own}):
+        marks = "".join(f"[{one}]" for one in earlier)
+        yield _indented(Text.assemble((f"{proof.words.label['quoted_in']} ", "dim"), (marks, "cyan")), 6)
+    for call_id in analysis.tool_call_ids:
+        yield _indented(_citation(call_id, proof), 6)
 
 
-def _citation(call_id: str, source: VerifiedSource | None, words: Words) -> Text:
+def _citation(call_id: str, proof: _Proof) -> Text:
+    words = proof.words
     cited = Text.assemble((f"{words.label['source']} ", "dim"), (plain(call_id), "cyan"))
+    source = proof.sources.get(call_id)
     if source is not None:
         told = f"{words.provenance[source.provenance]}, {words.relevance[source.relevance_level]}"
         cut = f", {words.label['truncated']}" if source.truncated else ""
@@ -118,13 +145,11 @@ def _citation(call_id: str, source: VerifiedSource | None, words: Words) -> Text
     return cited
 
 
-def _statements(
-    title: str, items: tuple[StatementItem, ...], number: Mapping[str, int], words: Words
-) -> Iterator[RenderableType]:
+def _statements(title: str, items: Sequence[StatementItem], proof: _Proof) -> Iterator[RenderableType]:
     if items:
-        yield _heading(words.label[title])
+        yield _heading(proof.words.label[title])
     for index, item in enumerate(items, start=1):
-        yield _indented(Text.assemble(f"{index}. {plain(item.text)} ", _marks(item.analysis_ids, number)), 2)
+        yield _indented(Text.assemble(f"{index}. {plain(item.text)} ", proof.marks(item.analysis_ids)), 2)
 
 
 def _progress(release: Release, words: Words) -> Iterator[RenderableType]:
@@ -190,11 +215,7 @@ def _field(name: str, value: str) -> RenderableType:
 
 
 def _indented(text: Text, blanks: int) -> RenderableType:
-    return Padding(text, (0, 0, 0, blanks), expand=False)
-
-
-def _marks(analysis_ids: tuple[str, ...], number: Mapping[str, int]) -> Text:
-    return Text("".join(f"[{number[one]}]" for one in analysis_ids if one in number), "cyan")
+    return Paragraph(text, blanks, HANGING)
 
 
 def _moment(at: datetime) -> str:

@@ -61,7 +61,13 @@ def _draft(text: str) -> dict[str, Any]:
         },
         "analyses": [
             {"analysis_id": "a1", "kind": "OBSERVATION", "text": text, "quotes": [text], "tool_call_ids": ["r1c1"]},
-            {"analysis_id": "a2", "kind": "INFERENCE", "text": text, "tool_call_ids": ["r1c1", "r1c2"]},
+            {
+                "analysis_id": "a2",
+                "kind": "INFERENCE",
+                "text": text,
+                "quotes": [text],
+                "tool_call_ids": ["r1c1", "r1c2"],
+            },
             {"analysis_id": "a3", "kind": "NEGATIVE_OBSERVATION", "text": "dns is well", "tool_call_ids": ["r1c3"]},
         ],
         "action_plan": [{"text": "roll back c0ffee1", "analysis_ids": ["a2"]}],

@@ -101,7 +101,7 @@ def test_long_lines_are_set_in_below_their_first(capsys: pytest.CaptureFixture[s
     first, *rest = capsys.readouterr().err.splitlines()
     assert first.startswith("← r1c1")
     assert len(rest) == 3
-    assert all(line.startswith(f"{HANGING}word") and len(line) <= PIPE_COLUMNS for line in rest)
+    assert all(line.startswith(" " * HANGING + "word") and len(line) <= PIPE_COLUMNS for line in rest)
 
 
 def test_trace_file_holds_the_trace_events_as_they_come(tmp_path: Path) -> None:

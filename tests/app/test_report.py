@@ -28,7 +28,8 @@ def test_success_cites_every_sentence_with_its_call_and_scope() -> None:
     assert "Failed first: pay-db" in text
     assert "Affected: cart, web" in text
     assert "[1] observed  pool shrank" in text
-    assert "quote “pool shrank”" in text
+    assert text.count("quote “pool shrank”") == 1
+    assert "[2] inferred  pool shrank\n      quoted in [1]\n" in text
     assert (
         "source r1c1 query_metrics (measured, this incident) service=pay 2026-06-18T12:00:00Z→2026-06-18T15:15:00Z"
         in text
