@@ -104,7 +104,8 @@ def _decide(result: Assessment) -> None:
     suspicion = result.suspects.convicted
     strongest = result.suspects.suspicions[0].score if result.suspects.suspicions else 0
     cause = next(iter(result.causes), None)
-    if cause is not None and (cause.score < PROVING or not (cause.measured or len(cause.shown) > 1)):
+    seen_elsewhere = cause is not None and (cause.measured or len(cause.shown) > 1 or result.alert_series is not None)
+    if cause is not None and (cause.score < PROVING or not seen_elsewhere):
         cause = None
     if cause is not None and cause.rule.yields and strongest >= CONVICTING:
         cause = None

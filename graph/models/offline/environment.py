@@ -22,6 +22,7 @@ _NOT_TRAFFIC = re.compile(
 )
 _SURGE = 1.5
 _EARLY = timedelta(minutes=2)
+_COINCIDENCE = timedelta(minutes=3)
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ SURGE = Rule(
 def find_causes(case: Case, alert: Alert | None, alert_onset: datetime | None, reach: Reach) -> list[Cause]:
     """Return the causes that the case shows, strongest first. `alert_onset` is when the alerting measure moved."""
     mentions = list(_mentions(case))
-    found = [cause for rule in rules() for cause in _find(case, rule, mentions)]
+    found = [cause for rule in rules() for cause in _find(case, rule, mentions, alert_onset)]
     surge = _surge(case, reach)
     if surge is not None:
         found.append(surge)
@@ -106,7 +107,9 @@ def _mentions(case: Case) -> Iterable[_Mention]:
             yield _Mention(span.service, span.at, span.text, span.source)
 
 
-def _find(case: Case, rule: Rule, mentions: Sequence[_Mention]) -> Iterable[Cause]:
+def _find(
+    case: Case, rule: Rule, mentions: Sequence[_Mention], alert_onset: datetime | None
+) -> Iterable[Cause]:
     if rule.text is None:
         return
     shown = [one for one in mentions if _speaks_of(rule, one.text)]
@@ -116,7 +119,8 @@ def _find(case: Case, rule: Rule, mentions: Sequence[_Mention]) -> Iterable[Caus
     begun = shown[0].at
     metrics = [series for series in case.changed_series if _confirms(rule, series, begun)]
     spans = [one.source for one in shown if one.source.measured]
-    score = rule.weight + bool(spans) + bool(metrics) + (len({one.service for one in shown}) > 1)
+    coincides = not rule.yields and alert_onset is not None and abs(alert_onset - begun) <= _COINCIDENCE
+    score = rule.weight + bool(spans) + bool(metrics) + coincides + (len({one.service for one in shown}) > 1)
     yield Cause(
         rule=rule,
         service=shown[0].service,

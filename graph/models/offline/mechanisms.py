@@ -97,7 +97,7 @@ def _in_files(mechanism: Mechanism, file: str) -> bool:
 
 def _value_matches(mechanism: Mechanism, diff: Diff) -> Iterator[Match]:
     for change in diff.values:
-        line = change.new_line
+        line = f"{change.new_line} {snake(change.new_line)}"
         if (
             change.direction in mechanism.moves
             and change.ratio >= mechanism.ratio
@@ -108,6 +108,12 @@ def _value_matches(mechanism: Mechanism, diff: Diff) -> Iterator[Match]:
         ):
             lines = ((change.file, "-", change.old_line), (change.file, "+", change.new_line))
             yield Match(mechanism, lines, value=change)
+
+
+def snake(text: str) -> str:
+    """Return a text with its names in snake case: `initialDelaySeconds` and `session.timeout.ms` as the rules spell them."""
+    humps = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)
+    return re.sub(r"(?<=\w)[.-](?=[A-Za-z])", "_", humps).lower()
 
 
 def _removed_matches(mechanism: Mechanism, diff: Diff) -> Iterator[Match]:

@@ -22,7 +22,7 @@ _VALUE = re.compile(
     "(?P<quoted>[^"]*)" | '(?P<single>[^']*)'
     | (?<![\w.])(?P<number>-?\d[\d_]*(?:\.\d+)?)
       (?:\s*\*\s*(?:time|Duration)\.(?P<go>[A-Z][a-z]+) | (?P<unit>[A-Za-zµ%]+)(?![\w(]))?
-    | (?<=[:=])\s*(?P<bare>[A-Za-z][\w.:/@-]*)\s*$
+    | (?<=[:=])\s*(?P<bare>[A-Za-z/][\w.:/@-]*)\s*$
     | \b(?P<word>true|false|True|False)\b
     """,
     re.VERBOSE,

@@ -13,7 +13,7 @@ from itertools import chain
 from graph.models.offline.diffs import Diff, identifiers_of, read_diff, words_of
 from graph.models.offline.facts import Case, Change, Series
 from graph.models.offline.mechanisms import Match, find_mechanisms
-from graph.models.offline.quantities import scale
+from graph.models.offline.quantities import find_values, scale
 from graph.models.offline.reach import Reach
 from graph.models.offline.symptoms import Symptom
 from graph.models.offline.verdicts import Innocence, shape_of
@@ -381,7 +381,8 @@ def _score(case: Case, change: Change, match: Match, effects: Sequence[Symptom],
 
 def _explains_alert(case: Case, effects: Sequence[Symptom]) -> bool:
     return any(
-        effect.service == alert.service and effect.family.in_metric(alert.metric, "UP")
+        effect.service == alert.service
+        and (effect.family.in_metric(alert.metric, "UP") or effect.family.in_metric(alert.metric, "DOWN"))
         for effect in effects
         for alert in case.alerts
     )
@@ -399,8 +400,7 @@ def _tie(case: Case, change: Change, match: Match, diff: Diff, symptoms: Sequenc
     words = (words_of("\n".join(text for _, _, text in match.lines)) & words_of(spoken)) - _DULL - services
     files = _named_file(change.files, spoken)
     score = 2 if names or files else min(len(words), 2)
-    if match.value is not None and _number_spoken(match, spoken):
-        score += 2
+    score += 2 if _number_spoken(match, spoken) else 0
     return Tie(min(score, 3), frozenset(words | names))
 
 
@@ -411,11 +411,12 @@ def _named_file(files: Iterable[str], spoken: str) -> bool:
 
 
 def _number_spoken(match: Match, spoken: str) -> bool:
-    value = match.value
-    if value is None or value.new.number is None or len(value.new.text) < 2:
-        return False
-    number = f"{value.new.number:g}"
-    return len(number) > 2 and bool(re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", spoken))
+    """Whether an error tells the very number that the change set (three digits at least: small ones are everywhere)."""
+    new = " ".join(text for _, sign, text in match.lines if sign == "+")
+    numbers = (f"{value.number:g}" for value in find_values(new) if value.number is not None)
+    return any(
+        len(number) > 2 and re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", spoken) for number in numbers
+    )
 
 
 def _gauge(case: Case, change: Change, match: Match) -> Series | None:
