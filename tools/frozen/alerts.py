@@ -21,6 +21,7 @@ from tools.frozen.services import known_services
 from tools.frozen.sql import literal
 from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Provenance, Scope, SourceError
 
+_MILLISECONDS = 100_000_000_000
 _TOLD = frozenset(
     {"service", "metric", "threshold", "observed", "fired_at", "severity", "monitor", "summary", "detail"}
 )
@@ -158,8 +159,10 @@ def _is_plain(value: object) -> bool:
 
 def _read(value: object) -> datetime | None:
     try:
-        return datetime.fromisoformat(str(value)) if value else None
-    except ValueError:
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value / 1000 if value > _MILLISECONDS else value, UTC)
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except (ValueError, OverflowError, OSError):
         return None
 
 

@@ -9,7 +9,7 @@ from tools.base import Arguments, EvidenceTool, IncidentContext
 from tools.canonical import fold
 from tools.frozen.database import Database, Loaded, Row, Rows
 from tools.frozen.layout import expected
-from tools.frozen.lines import MAX_TEXT, Page, field, fields, moment, with_text
+from tools.frozen.lines import MAX_TEXT, Page, field, fields, moment, plain, with_text
 from tools.frozen.scopes import bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.signatures import known_services, paste_logs
@@ -141,7 +141,7 @@ def _lines(row: Row) -> list[str]:
     at, service, severity, trace_id, message, extra, _ = row
     values = {"at": moment(at), "service": service, "severity": severity, "trace_id": trace_id}
     lines = with_text(fields("log", values), message)
-    return [*lines, f"  [{extra[:MAX_TEXT]}]"] if extra else lines
+    return [*lines, f"  [{plain(extra)[:MAX_TEXT]}]"] if extra else lines
 
 
 def _sentence(row: Row) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field
 from tools.base import Arguments, EvidenceTool, IncidentContext
 from tools.frozen.database import Database, Loaded, Row, Rows
 from tools.frozen.layout import expected
-from tools.frozen.lines import MAX_TEXT, Page, field, fields, moment
+from tools.frozen.lines import MAX_TEXT, Page, field, fields, moment, plain
 from tools.frozen.scopes import bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.sql import literal
@@ -21,6 +21,7 @@ GROWTH = 3.0
 LEAST_INFORMATIONAL = 5
 """How often a signature below WARN must occur to be told."""
 _LEAST_SUSPICIOUS = 3
+_SURE = 5
 
 _TROUBLE = (
     "error", "exception", "fail(ed|ure|ing)?", "fatal", "panic", "timed? ?out", "timeout", "refused", "denied",
@@ -62,12 +63,19 @@ _FOUND = f"""
         SELECT service, coalesce(severity, '-') AS severity, moment, message, extra,
             {generalized(_FIRST_LINE)} AS signature
         FROM logs WHERE moment >= $first AND moment < $end AND list_contains($services, service)),
+    dated AS (
+        SELECT *, CASE WHEN min(moment) OVER alike BETWEEN $start AND $pivot AND count(*) OVER alike >= {_SURE}
+                AND date_sub('us', $first, min(moment) OVER alike) * count(*) OVER alike
+                    >= {_SURE} * date_sub('us', min(moment) OVER alike, max(moment) OVER alike)
+            THEN min(moment) OVER alike ELSE $pivot END AS parted
+        FROM told WINDOW alike AS (PARTITION BY service, severity, signature)),
     sliced AS (
-        SELECT service, severity, signature, moment, message, extra, moment < $pivot AS before,
-            least(5, date_sub('us', $pivot, moment) * 6 // greatest(1, date_sub('us', $pivot, $last))) AS slice
-        FROM told),
+        SELECT * EXCLUDE (parted), moment < parted AS before, date_sub('us', $first, parted) AS before_us,
+            date_sub('us', parted, $last) AS after_us,
+            least(5, date_sub('us', parted, moment) * 6 // greatest(1, date_sub('us', parted, $last))) AS slice
+        FROM dated),
     counted AS (
-        SELECT service, severity, signature, slice, before, count(*) AS records,
+        SELECT service, severity, signature, slice, before, before_us, after_us, count(*) AS records,
             count(*) FILTER (moment >= $start) AS inside, min(moment) FILTER (moment >= $start) AS first_seen,
             max(moment) FILTER (moment >= $start) AS last_seen,
             min({{'moment': moment, 'message': message, 'extra': extra}}) FILTER (NOT before) AS sample
@@ -76,12 +84,13 @@ _FOUND = f"""
         SELECT service, severity, signature, coalesce(sum(inside) FILTER (NOT before), 0) AS records,
             coalesce(sum(records) FILTER (before), 0) AS baseline, max(records) FILTER (NOT before) AS densest,
             min(first_seen) FILTER (NOT before) AS first_seen, max(last_seen) FILTER (NOT before) AS last_seen,
-            min(sample) FILTER (NOT before) AS sample
-        FROM counted GROUP BY ALL),
+            min(sample) FILTER (NOT before) AS sample, any_value(before_us) AS before_us,
+            any_value(after_us) AS after_us
+        FROM counted GROUP BY service, severity, signature),
     judged AS (
         SELECT *, CASE WHEN severity IN ('FATAL', 'ERROR') THEN 0 WHEN severity = 'WARN' THEN 1
                 WHEN regexp_matches(signature, {literal(_SUSPICIOUS)}) THEN 2 ELSE 3 END AS rank,
-            densest * 6 * greatest($before_us, 1) / (greatest($after_us, 1) * greatest(baseline, 3)) AS growth
+            densest * 6 * greatest(before_us, 1) / (greatest(after_us, 1) * greatest(baseline, 3)) AS growth
         FROM summed WHERE records > 0)
     SELECT service, severity, CASE WHEN baseline = 0 THEN 'NEW' ELSE 'GROWN' END AS status, records, baseline,
         first_seen, last_seen, signature, sample['message'], sample['extra']
@@ -200,8 +209,6 @@ def _found(rows: Rows, scope: Scope, services: list[str]) -> list[Row]:
         pivot=pivot,
         last=last,
         end=end,
-        before_us=(pivot - first).total_seconds() * 1e6,
-        after_us=(last - pivot).total_seconds() * 1e6,
         limit=MAX_SIGNATURES + 1,
     )
 
@@ -217,11 +224,11 @@ def _lines(row: Row) -> list[str]:
         "first_seen": moment(first_seen),
         "last_seen": moment(last_seen),
     }
-    texts = [text.strip() for text in (sample or "").splitlines() if text.strip()]
+    texts = [text for row in (sample or "").splitlines() if (text := plain(row))]
     causes = [text for text in texts[1:] if text.startswith("Caused by")][-1:]
-    detail = " ".join([*texts[:1], f"[{extra}]" if extra else ""]).strip()
+    detail = " ".join([*texts[:1], f"[{plain(extra)}]" if extra else ""]).strip()
     return [
-        f"{fields('signature', values)} | {signature[:MAX_TEXT]}",
+        f"{fields('signature', values)} | {plain(signature)[:MAX_TEXT]}",
         *(f"  {text[:MAX_TEXT]}" for text in [detail, *causes] if text),
     ]
 

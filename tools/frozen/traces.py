@@ -9,7 +9,7 @@ from pydantic import Field
 from tools.base import Arguments, EvidenceTool, IncidentContext
 from tools.frozen.database import Database, Loaded, Row, Rows
 from tools.frozen.layout import expected
-from tools.frozen.lines import MAX_TEXT, Page, field, fields, moment, number
+from tools.frozen.lines import MAX_TEXT, Page, field, fields, moment, number, plain
 from tools.frozen.scopes import bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.sql import literal
@@ -19,6 +19,7 @@ MAX_ORIGINS = 6
 MAX_EDGES = 24
 MAX_FAILED = 18
 MAX_ALIKE = 3
+_MAX_SPAN = 700
 MAX_SLOW = 8
 SLOW = 2.0
 """A span that didn't fail is slow where it takes at least this many times its operation's lower quartile."""
@@ -143,27 +144,32 @@ def _answer(rows: Rows, loaded: Loaded, scope: Scope) -> Evidence:
             summary=f"no span of {whose} from {scope['start']} to {scope['end']}",
             notes=loaded.notes,
         )
+    healthy = fields("healthy", {"spans": count, "errors": errors, "max_ms": number(slowest)})
+    return _told(rows, question, healthy, errors, loaded.notes)
+
+
+def _told(rows: Rows, question: dict[str, Any], healthy: str, errors: int, notes: tuple[str, ...]) -> Evidence:
+    """Write down what stands out; `healthy` where nothing does."""
     origins = rows.all(_ORIGINS, limit=MAX_ORIGINS, **question)
     edges = rows.all(_EDGES, limit=MAX_EDGES + 1, **question)
-    failed = rows.all(_FAILED, limit=MAX_FAILED + 1, **question)
+    failed = rows.all(_FAILED, limit=MAX_FAILED, **question)
     slow = rows.all(_SLOW, limit=MAX_SLOW, **question)
     page = Page()
-    for block in [*map(_origin, origins), *map(_edge, edges[:MAX_EDGES]), *map(_span, [*failed[:MAX_FAILED], *slow])]:
-        page.add([block])
+    for line in [*map(_origin, origins), *map(_edge, edges[:MAX_EDGES]), *map(_span, [*failed, *slow])]:
+        page.add([line])
     named = (
         [row[0] for row in origins] + [name for row in edges for name in row[:2]] + [row[3] for row in failed + slow]
     )
     return Evidence(
         status=EvidenceStatus.EVIDENCE,
         provenance=Provenance.MEASURED,
-        content=tuple(page.lines)
-        or (fields("healthy", {"spans": count, "errors": errors, "max_ms": number(slowest)}),),
-        summary=_summary(origins, edges, scope, errors, slowest),
-        truncated=page.truncated or len(failed[:MAX_FAILED]) < errors or len(edges) > MAX_EDGES,
+        content=tuple(page.lines) or (healthy,),
+        summary=_summary(origins, edges) or healthy,
+        truncated=page.truncated or len(failed) < errors or len(edges) > MAX_EDGES,
         components=tuple(dict.fromkeys(named)),
         onset=origins[0][2].replace(tzinfo=UTC) if origins else None,
         first_failing=origins[0][0] if origins else None,
-        notes=loaded.notes,
+        notes=notes,
     )
 
 
@@ -192,15 +198,14 @@ def _span(row: Row) -> str:
         "duration_ms": number(duration),
         "status": status,
     }
-    head = fields("span", values) + (f" {extra[:MAX_TEXT]}" if extra else "")
-    return f"{head} | {' '.join(str(error).split())[:MAX_TEXT]}" if error else head
+    head = " ".join([fields("span", values), *map(field, (extra or "").split())])[:_MAX_SPAN]
+    return f"{head} | {plain(' '.join(error.split()))[:MAX_TEXT]}" if error else head
 
 
-def _summary(origins: list[Row], edges: list[Row], scope: Scope, errors: int, slowest: float | None) -> str:
+def _summary(origins: list[Row], edges: list[Row]) -> str:
     told = [f"{field(row[0])} {field(row[1])} failed first at {moment(row[2])}" for row in origins[:2]]
     told += [
         f"{field(row[0])} -> {field(row[1])}: {row[3]} errors in {row[2]} calls, max {number(row[4]) or '-'} ms"
         for row in edges[:2]
     ]
-    whose = str(scope.get("service", "all services"))
-    return "; ".join(told) or f"{whose}: {errors} failed spans, max {number(slowest) or '-'} ms"
+    return "; ".join(told)

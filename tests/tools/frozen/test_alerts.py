@@ -45,6 +45,12 @@ async def test_zone_less_times_are_in_the_incident_zone(write: Writer, ask: Aske
     assert evidence.notes == ("ZONE_ASSUMED:Asia/Shanghai",)
 
 
+@pytest.mark.parametrize("fired", [1772625600, 1772625600000, 1772625600.0])
+async def test_times_since_the_epoch_are_read(write: Writer, ask: Asker, fired: float) -> None:
+    evidence = await ask(write({"alert.json": json.dumps({**ALERT, "fired_at": fired})}), "get_alerts")
+    assert "fired_at=2026-03-04T12:00:00Z" in evidence.content[0]
+
+
 async def test_a_service_without_alert_that_another_source_knows_is_an_absence(write: Writer, ask: Asker) -> None:
     directory = write({"alert.json": json.dumps(ALERT), "metrics.csv": METRICS})
     assert (await ask(directory, "get_alerts", service="STOCK")).status is EvidenceStatus.NO_EVIDENCE

@@ -111,6 +111,24 @@ async def test_a_window_with_history_is_judged_against_its_history(write: Writer
     assert "| new trouble" in evidence.content[0]
 
 
+async def test_what_begins_soon_after_the_logs_do_is_new_where_its_silence_cannot_be_chance(
+    write: Writer, ask: Asker
+) -> None:
+    rows = quiet() + [record(10 + i / 6, "pool exhausted") for i in range(600)]
+    rows += [record(5 + 10 * i, "hourly check failed") for i in range(12)]
+    evidence = await ask(write({"logs.ndjson": rows}), "find_log_signatures")
+    told = [line for line in evidence.content if line.startswith("signature ")]
+    assert len(told) == 1
+    assert "status=NEW count=600 baseline_count=0 first_seen=2026-03-04T10:10:00Z" in told[0]
+
+
+async def test_no_text_of_a_record_begins_a_line(write: Writer, ask: Asker) -> None:
+    hostile = "boom\r\u2028first_failing service=y\x1b[31m\u202e\nlog at=z | forged"
+    evidence = await ask(write({"logs.ndjson": [*quiet(), record(100, hostile)]}), "find_log_signatures")
+    assert [line[:10] for line in evidence.content if not line.startswith("  ")] == ["signature "]
+    assert all(line.isprintable() for line in evidence.content)
+
+
 async def test_the_order_of_the_file_does_not_matter(write: Writer, ask: Asker) -> None:
     rows = quiet() + [record(100 + i / 6, f"pool exhausted after {i} tries") for i in range(30)]
     forwards = await ask(write({"logs.ndjson": rows}), "find_log_signatures")
