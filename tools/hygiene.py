@@ -72,7 +72,10 @@ def clean_lines(lines: Iterable[str], *, limit: int = MAX_LINE, rounded: bool = 
     block = "\n".join(_continued(_printable(line)) for line in given)
     while True:
         masked = mask_secrets(block, rounded=rounded)
-        cut = "\n".join(_masked_and_bounded(line, limit, rounded=rounded) for line in masked.split("\n"))
+        cut = "\n".join(
+            _masked_and_bounded(line, limit, rounded=rounded) if len(line) > limit else line
+            for line in masked.split("\n")
+        )
         if cut == block:
             return tuple(block.split("\n"))
         block = cut
