@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from app import CANCELLED
 from app.cli import EXIT_CODES, main
 from app.demo import INCIDENTS
+from app.words import Locale, words_for
 from graph.contract.release import Release
 from graph.contract.trace import TraceEvent
 from graph.contract.vocabulary import ReleaseOutcome
@@ -81,14 +83,23 @@ def test_trace_that_cannot_be_written_is_told_and_stops_nobody(
     assert "zhizhi: the trace in /dev/full is incomplete: No space left on device" in capsys.readouterr().err
 
 
-def test_demo_proves_one_incident_and_not_the_other(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+@pytest.mark.parametrize(("locale", "readme"), [("zh", "README.zh.md"), ("en", "README.md")])
+def test_demo_proves_one_incident_and_not_the_other_as_the_readme_shows(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured, locale: Locale, readme: str
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a key that the demo must not use")
-    assert leave(monkeypatch, "demo") == 0
-    whole, without = capsys.readouterr().out.split("演示 2/2")
-    assert "已查明根因" in whole
-    assert "已排除" in whole
-    assert "证据不足" in without
-    assert "可直接粘贴的查询" in without
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.chdir(ROOT)
+    assert leave(monkeypatch, "demo", "--locale", locale) == 0
+    told = capsys.readouterr().out
+    whole, without = told.split("2/2")
+    words = words_for(locale)
+    assert all(word in whole for word in (words.outcome["SUCCESS"], words.label["ruled_out"]))
+    assert all(word in without for word in (words.fallback_type["INSUFFICIENT_EVIDENCE"], words.label["gaps"]))
+    shown = re.findall(r"<!-- demo: \w+ -->\n```text\n(.*?)```", (ROOT / readme).read_text(encoding="utf-8"), re.DOTALL)
+    assert len(shown) == 2
+    stale = {line for block in shown for line in block.splitlines() if line.strip() != "…"} - set(told.splitlines())
+    assert stale == set()
 
 
 def test_graph_is_drawn(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
