@@ -117,6 +117,35 @@ def test_tools_are_listed_with_their_scope_tables(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
+def closed_endpoint() -> str:
+    """The address of an endpoint that nobody listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+
+
+@pytest.mark.parametrize(("fallback", "code", "outcome"), [("none", 1, "FAILED"), ("offline", 0, "SUCCESS")])
+def test_an_endpoint_that_is_away_fails_the_run_or_hands_it_over(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured, closed_endpoint: str, fallback: str, code: int, outcome: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", closed_endpoint)
+    monkeypatch.setenv("HARNESS_MODEL_FALLBACK", fallback)
+    assert leave(monkeypatch, "diagnose", QUERY, "--incident", WHOLE, "--json") == code
+    assert Release.model_validate_json(capsys.readouterr().out).outcome == outcome
+
+
+def test_state_that_cannot_be_kept_is_told_and_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file" / "below"))
+    assert leave(monkeypatch, "diagnose", QUERY, "--incident", WHOLE, "--json") == 0
+    shown = capsys.readouterr()
+    assert Release.model_validate_json(shown.out).outcome is ReleaseOutcome.SUCCESS
+    assert "zhizhi: this run's state can't be kept (Not a directory); it stays in memory\n" in shown.err
+
+
+@pytest.fixture
 def silent_endpoint() -> Iterator[str]:
     """The address of an endpoint that takes connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
