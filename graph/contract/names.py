@@ -28,7 +28,7 @@ class NameSort(StrEnum):
 _HEX = re.compile(r"[0-9a-f]{7,64}")
 _VERSION = re.compile(r"v\d[\w.-]*|\d+(?:\.\d+){2,}[\w.-]*")
 _FRAGMENT = re.compile(r"p\d{2,4}(?:\.\d+)?|[1-5]xx")
-_HUMPS = re.compile(r"[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
+_HUMPS = re.compile(r"[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*|[A-Z]{2,}[a-z]{3,}")
 _SNAKE = re.compile(r"[a-z0-9]+(?:_+[a-z0-9]+)+_?|_+[a-z0-9_]+")
 _FILE = re.compile(r"[\w-]+(?:\.[\w-]+)*\.(?:[a-z]{1,5}|ya?ml)")
 _MIXED = re.compile(r"(?=.*[a-z])(?=.*\d)[\w-]{3,}")
@@ -175,7 +175,7 @@ class NameSet:
         if low in self._whole:
             return True
         if _FRAGMENT.fullmatch(low):
-            return low in self._segments or (low[1:] == "xx" and self._status_class(low[0]))
+            return low in self._segments
         return self.holds_revision(low) or self._plural_of_held(low)
 
     def holds_revision(self, low: str) -> bool:
@@ -187,9 +187,6 @@ class NameSet:
 
     def _plural_of_held(self, low: str) -> bool:
         return low.endswith("s") and _LETTERS.fullmatch(low) is not None and low[:-1] in self._whole
-
-    def _status_class(self, digit: str) -> bool:
-        return any(len(segment) == 3 and segment[0] == digit and segment.isdigit() for segment in self._segments)
 
 
 def _joins(low: str) -> set[str]:

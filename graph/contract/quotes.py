@@ -25,6 +25,8 @@ _CHANGE = re.compile(r"(?:^|\s)change=(\w+)->(\w+)")
 _REVISION_END = re.compile(r"(?:^|[^0-9A-Za-z_])[0-9a-f]{7,}$")
 _METRIC_VALUES = frozenset(("baseline", "extreme", "last", "threshold", "observed", "value", "min", "max", "mean"))
 _COUNTS = frozenset(("samples", "gaps", "count", "baseline_count", "calls", "errors"))
+_HYPHEN_AT = re.compile(r"[A-Za-z0-9]-[A-Za-z0-9]|.[A-Za-z0-9]-[A-Za-z0-9]", re.DOTALL)
+"""A place inside of a name, beside its hyphen."""
 _COMPONENT = re.compile(r"(?:^|\s)service=(\S+)")
 
 
@@ -125,6 +127,8 @@ class EvidenceText:
         if not before or not after:
             return False
         if word_character(before) and word_character(after):
+            return True
+        if _HYPHEN_AT.match(self.text, max(0, at - 2)):
             return True
         # 4120 isn't a whole number in 4120.5, nor in 4,120.
         return (before.isdigit() and self.text[at : at + 2].lstrip(".,").isdigit() and after in ".,") or (
