@@ -20,7 +20,7 @@ _BYTES = {
 _VALUE = re.compile(
     r"""
     "(?P<quoted>[^"]*)" | '(?P<single>[^']*)'
-    | (?<![\w.])(?P<number>-?\d[\d_]*(?:\.\d+)?)
+    | (?:(?<![\w.])|(?<=Xm[xsn])|(?<=VersionTLS)|(?<=TLSv))(?P<number>-?\d[\d_]*(?:\.\d+)?)
       (?:\s*\*\s*(?:time|Duration)\.(?P<go>[A-Z][a-z]+) | (?P<unit>[A-Za-zµ%]+)(?![\w(]))?
     | (?<=[:=])\s*(?P<bare>[A-Za-z/][\w.:/@-]*)\s*$
     | \b(?P<word>true|false|True|False)\b

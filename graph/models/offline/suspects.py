@@ -20,6 +20,8 @@ from graph.models.offline.verdicts import Innocence, shape_of
 
 SAMPLING = timedelta(seconds=60)
 """A sample of a minute may stand before a change that fell into that minute."""
+LONG = timedelta(minutes=60)
+"""A change that was live for longer without any effect is less likely to be the cause."""
 CONVICTING = 4
 """The least score that convicts."""
 MARGIN = 2
@@ -252,7 +254,7 @@ class Tie:
     score: int = 0
     words: frozenset[str] = frozenset()
     series: Series | None = None
-    symptom: Symptom | None = None
+    named_file: bool = False
 
 
 @dataclass(frozen=True)
@@ -351,6 +353,8 @@ def _tied_enough(
         return _object_named(match, change, symptoms)
     if needed == "word":
         return bool(tie.words)
+    if needed == "file":
+        return tie.named_file
     if needed == "any" and any(one.family.weight > 2 and one.service == change.service for one in effects):
         return True
     return not needed or tie.score > 0
@@ -375,7 +379,8 @@ def _score(case: Case, change: Change, match: Match, effects: Sequence[Symptom],
     score = max(chain(own, others)) + tie.score
     score += 1 if match.value is not None else 0
     score += 1 if len({one.family.name for one in effects}) > 1 else 0
-    score += 2 if match.mechanism.tie == "object" else 0
+    score += 2 if match.mechanism.tie in ("object", "file") else 0
+    score -= 1 if tie.series is None and _long_after(change, effects) else 0
     return score + (1 if _explains_alert(case, effects) else 0)
 
 
@@ -386,6 +391,10 @@ def _explains_alert(case: Case, effects: Sequence[Symptom]) -> bool:
         for effect in effects
         for alert in case.alerts
     )
+
+
+def _long_after(change: Change, effects: Sequence[Symptom]) -> bool:
+    return all(one.at is not None and one.at - change.at > LONG for one in effects)
 
 
 def _tie(case: Case, change: Change, match: Match, diff: Diff, symptoms: Sequence[Symptom]) -> Tie:
@@ -401,7 +410,16 @@ def _tie(case: Case, change: Change, match: Match, diff: Diff, symptoms: Sequenc
     files = _named_file(change.files, spoken)
     score = 2 if names or files else min(len(words), 2)
     score += 2 if _number_spoken(match, spoken) else 0
-    return Tie(min(score, 3), frozenset(words | names))
+    score += 2 if _flag_flipped(case, change, changed) else 0
+    return Tie(min(score, 3), frozenset(words | names), named_file=files)
+
+
+def _flag_flipped(case: Case, change: Change, changed: str) -> bool:
+    """Whether a flag that the changed lines ask for was switched after they went live."""
+    return any(
+        flag.kind == "FLAG" and flag.at >= change.at and flag.change_id.lower() in changed.lower()
+        for flag in case.changes
+    )
 
 
 def _named_file(files: Iterable[str], spoken: str) -> bool:
