@@ -69,7 +69,7 @@ class Grounds:
 
     def _names(self, name: Name) -> bool:
         if name.text.isascii():
-            return self._support.names.holds(name.text)
+            return self._support.holds_name(name.text)
         return any(name.text in line.text.casefold() for line in self._lines)
 
     def _a_point(self, token: Token) -> bool:

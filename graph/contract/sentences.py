@@ -41,7 +41,7 @@ def _window(record: VerifiedRecord) -> tuple[Token, ...]:
 
 def _unsupported_names(sentence: Sentence, support: Support, places: Iterable[Place]) -> Iterator[str]:
     for name in sentence.names:
-        if not (support.names.holds(name.text) or _written(name, places)):
+        if not (support.holds_name(name.text) or _written(name, places)):
             yield name.text
 
 

@@ -4,6 +4,7 @@ Source: contract, "EvidenceGuard": typed values, rounding to the digits shown; i
 (difference, ratio, sum) of two cited values.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,6 +19,7 @@ from graph.contract.values import Number, Token, Word
 _ANY = "any"
 _UNITLESS = "unitless"
 _MINUTE = 60
+_STATUS_CLASS = re.compile("[1-5]xx", re.IGNORECASE)
 
 
 class NumberSet:
@@ -48,6 +50,12 @@ class NumberSet:
             _UNITLESS, stated.face * scale, quantum * scale
         )
 
+    def holds_within(self, low: int, width: int) -> bool:
+        """Return whether the evidence has a number without a unit in `[low, low + width]`."""
+        held = self._sorted.get(_UNITLESS, [])
+        at = bisect_left(held, Decimal(low))
+        return at < len(held) and held[at] <= low + width
+
     def _near(self, key: str, value: Decimal, quantum: Decimal) -> bool:
         held = self._sorted.get(key, [])
         at = bisect_left(held, value - quantum / 2)
@@ -73,8 +81,14 @@ class Support:
         if isinstance(token, Moment):
             return self.moments.holds(token)
         if isinstance(token, Word):
-            return self.names.holds(token.text)
+            return self.holds_name(token.text)
         return self.numbers.holds(token) or self._revision(token)
+
+    def holds_name(self, name: str) -> bool:
+        """Return whether the evidence holds a name; `5xx` also where it holds a status of that class."""
+        return self.names.holds(name) or (
+            _STATUS_CLASS.fullmatch(name) is not None and self.numbers.holds_within(int(name[0]) * 100, 99)
+        )
 
     def _revision(self, number: Number) -> bool:
         """A short revision may happen to have digits only."""

@@ -43,7 +43,7 @@ def test_null_and_absent_parts_are_empty(null: str | None) -> None:
 
     draft = parse_draft(json.dumps(data))
 
-    assert not (draft.action_plan or draft.recommendations or draft.analyses[0].quotes)
+    assert [*draft.action_plan, *draft.recommendations, *draft.analyses[0].quotes] == []
     assert (draft.analyses[0].analysis_id, draft.analyses[0].text) == ("", "")
     assert draft.limitations.missing_info == ()
     assert draft.conclusion is not None
