@@ -129,17 +129,24 @@ def _route(kind: str) -> str:
 
 
 def plays() -> st.SearchStrategy[Play]:
-    """Return whole plays."""
+    """Return whole plays: arbitrary ones, and some that begin as a sound run would."""
     move = st.one_of(asking(), asking(), asking(), asking(), drafting(), failing())
+    arbitrary = st.lists(move, min_size=1, max_size=8).map(tuple)
     verdicts = [json.dumps({"verdict": word, "reason": MODEL_CANARY}) for word in ("SUPPORTED", "UNSUPPORTED")]
+    scripts = st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=3).map(tuple)
     return st.builds(
         Play,
-        diagnosis=st.lists(move, min_size=1, max_size=8).map(tuple),
+        diagnosis=st.one_of(arbitrary, arbitrary, sound()),
         router=_speaking(_route("diagnosis"), _route("diagnosis"), _route("other"), "no route"),
         evidence_repair=st.lists(st.one_of(drafting(), drafting(), failing()), min_size=1, max_size=2).map(tuple),
         semantic_guard=_speaking(verdicts[0], verdicts[0], verdicts[1], MODEL_CANARY),
-        answers=st.dictionaries(
-            st.sampled_from("abcde"), st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=3).map(tuple), max_size=5
-        ),
+        answers=st.dictionaries(st.sampled_from("abcde"), scripts, max_size=3),
         incident=st.sampled_from((True, True, True, False)),
     )
+
+
+def sound() -> st.SearchStrategy[tuple[Move, ...]]:
+    """Return moves that ask for `a`, perhaps more, and conclude from the first answer of the thread's first run."""
+    first = Move(calls=(Call(target="a"),))
+    last = Move(text=concluded("a", observation("r1c1", "a")))
+    return st.lists(asking(), max_size=2).map(lambda between: (first, *between, last))
