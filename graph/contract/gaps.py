@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from graph.contract.records import VerifiedRecord
 from graph.contract.snapshot import bounded_scope
-from graph.contract.vocabulary import ChangeKind, EvidenceKind, EvidenceStatus, GapReason, Provenance
-from tools.vocabulary import ChangeRef, Scope
+from graph.contract.vocabulary import ChangeKind, EvidenceKind, EvidenceStatus, GapReason, Provenance, RelevanceLevel
+from tools.vocabulary import ChangeRef, Evidence, Scope
 
 MAX_GAPS = 12
 MAX_QUERY_CHARS = 600
@@ -75,8 +75,10 @@ def find_gaps(asked: Asked) -> tuple[Gap, ...]:
         elif record.evidence.status is EvidenceStatus.NO_EVIDENCE:
             gaps.append(_gap(record.kind, record.scope, GapReason.EMPTY, asked.pastes[record.call_id]))
     gaps += [_gap(*rest) for rest in _unasked(asked.suggested, known)]
-    unique = {(gap.kind, _frozen(gap.scope)): gap for gap in reversed(gaps)}
-    return tuple(reversed(list(unique.values())))[:MAX_GAPS]
+    unique: dict[tuple[EvidenceKind, str], Gap] = {}
+    for gap in gaps:
+        unique.setdefault((gap.kind, _frozen(gap.scope)), gap)
+    return tuple(unique.values())[:MAX_GAPS]
 
 
 def _unasked(
@@ -98,18 +100,22 @@ def _frozen(scope: Scope) -> str:
 
 def measured_onset(records: Sequence[VerifiedRecord]) -> datetime | None:
     """Return the earliest onset (UTC) that DIRECT, MEASURED evidence found, or None."""
-    onsets = [r.evidence.onset for r in records if r.evidence.provenance is Provenance.MEASURED and r.evidence.onset]
-    return min(onsets, default=None)
+    return min((found.onset for found in _measured(records) if found.onset), default=None)
 
 
 def measured_first_failing(records: Sequence[VerifiedRecord]) -> str | None:
-    """Return the component that MEASURED evidence saw failing first, by the earliest onset, or None."""
+    """Return the component that DIRECT, MEASURED evidence saw failing first, by the earliest onset, or None."""
     found = [
-        (r.evidence.onset.timestamp() if r.evidence.onset else float("inf"), r.evidence.first_failing)
-        for r in records
-        if r.evidence.provenance is Provenance.MEASURED and r.evidence.first_failing
+        (evidence.onset.timestamp() if evidence.onset else float("inf"), evidence.first_failing)
+        for evidence in _measured(records)
+        if evidence.first_failing
     ]
     return min(found)[1] if found else None
+
+
+def _measured(records: Sequence[VerifiedRecord]) -> list[Evidence]:
+    found = [record.evidence for record in records]
+    return [e for e in found if e.provenance is Provenance.MEASURED and e.relevance is RelevanceLevel.DIRECT]
 
 
 def changes_in_window(records: Sequence[VerifiedRecord]) -> tuple[UnprovenChange, ...]:
