@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from graph.contract.claims import counts_things
 from graph.contract.draft import Analysis
+from graph.contract.folding import fold
 from graph.contract.grounds import Grounds, unsupported_values
 from graph.contract.names import NameSet
 from graph.contract.quotes import Place
@@ -86,10 +87,28 @@ def _entries(places: Iterable[Place]) -> Iterator[tuple[NameSet, NumberSet]]:
 
 
 def inferred_values(reading: Reading, analysis: Analysis, path: str) -> Iterator[DraftViolation]:
-    """An INFERENCE's numbers come from cited evidence, or from it by one operation; its names stand in it."""
-    grounds = Grounds(reading, (analysis,), reading.cited(analysis))
-    missing = grounds.missing(reading.sentence(analysis.text))
-    yield from violations_of(Code.VALUE_NOT_DERIVED, f"{path}.text", missing)
+    """An INFERENCE's numbers come from cited evidence, or from it by one operation; its names stand in it, and in what
+    it quotes, where it quotes at all."""
+    sentence = reading.sentence(analysis.text)
+    missing = Grounds(reading, (analysis,), reading.cited(analysis)).missing(sentence)
+    yield from violations_of(Code.VALUE_NOT_DERIVED, f"{path}.text", missing | _unquoted(reading, analysis, sentence))
+
+
+def _unquoted(reading: Reading, analysis: Analysis, sentence: Sentence) -> frozenset[str]:
+    places = reading.all_places(analysis)
+    if not places:
+        return frozenset()
+    values = (value for record in reading.cited(analysis) for value in record.scope.values())
+    asked = (fold(value) for value in values if isinstance(value, str))
+    entries = {
+        word.text for place in places for line in place.block() for word in line.tokens if isinstance(word, Word)
+    }
+    held = NameSet((*entries, *asked))
+    return frozenset(name.text for name in sentence.names if _is_component(reading, name) and not held.holds(name.text))
+
+
+def _is_component(reading: Reading, name: Name) -> bool:
+    return name.text.isascii() and name.text.casefold() in reading.vocabulary.components
 
 
 def standing_quotes(reading: Reading, analysis: Analysis, path: str) -> Iterator[DraftViolation]:

@@ -28,7 +28,8 @@ class NumberSet:
     def __init__(self, numbers: Iterable[Number]) -> None:
         faces: dict[str, set[Decimal]] = {}
         for number in numbers:
-            faces.setdefault(_ANY, set()).add(number.face)
+            counts = number.unit is not None and number.unit.dimension is Dimension.COUNT
+            faces.setdefault(Dimension.COUNT if counts else _ANY, set()).add(number.face)
             if number.unit is None:
                 faces.setdefault(_UNITLESS, set()).add(number.face)
                 continue
@@ -41,7 +42,9 @@ class NumberSet:
         quantum = Decimal(0) if exactly else stated.quantum
         unit = stated.unit
         if unit is None:
-            return self._near(_ANY, stated.face, quantum) or self._near(Dimension.RATIO, stated.face, quantum)
+            # How many is said in whole numbers: `gaps=0` is no baseline of 0.00.
+            keys = (_ANY, Dimension.RATIO, *((Dimension.COUNT,) if stated.quantum >= 1 else ()))
+            return any(self._near(key, stated.face, quantum) for key in keys)
         if any(self._near(unit.dimension, stated.face * scale, quantum * scale) for scale in unit.scales):
             return True
         scale = unit.scales[0] if unit.dimension is Dimension.RATIO else Decimal(1)

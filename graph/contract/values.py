@@ -18,7 +18,7 @@ _MAX_DIGITS = 15
 """A longer row of digits is an identifier (an offset, a card), and is compared as one."""
 
 _SKIP = (
-    rf"[A-Za-z]\+\d+{_WORD_END}|(?:UTC|GMT)[+-]\d{{1,2}}(?::?\d{{2}})?"
+    rf"[Nn]\+1{_WORD_END}|(?:UTC|GMT)[+-]\d{{1,2}}(?::?\d{{2}})?"
     rf"|24\s?[/x×]\s?7{_WORD_END}|7\s?[/x×]\s?24{_WORD_END}"
 )
 _DIGITS = rf"\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?!\d)|\d(?:\.\d+)?[eE][+-]?\d{{1,2}}{_WORD_END}|\d+(?:\.\d+)?"

@@ -191,3 +191,17 @@ def test_an_inference_whose_numbers_are_cited_or_one_operation_away_stands(text:
 )
 def test_an_inference_with_a_number_or_name_from_nowhere_is_refused(text: str, calls: list[str]) -> None:
     assert infer(text, *calls) == {Code.VALUE_NOT_DERIVED}
+
+
+@pytest.mark.parametrize(("component", "stands"), [("order-api", True), ("gateway", False)])
+def test_an_inference_that_quotes_speaks_of_the_components_that_it_quotes(component: str, stands: bool) -> None:
+    item = analysis("a1", "INFERENCE", f"{component} 最先变慢。", ["r1c1"], [SERIES])
+
+    found = check_draft(draft({"conclusion": None, "analyses": [item]}), records(), zone=ZONE)
+
+    assert [violation.code for violation in found] == ([] if stands else [Code.VALUE_NOT_DERIVED])
+
+
+def test_a_count_in_the_evidence_is_no_measured_value() -> None:
+    assert observe("order-api 的基线是 0.00 ms。", SERIES) == {Code.VALUE_NOT_IN_QUOTE}
+    assert observe("order-api 共 180 个样本，0 个缺口。", SERIES) == set()
