@@ -1,4 +1,4 @@
-"""The picture of a case: what broke first, who suffers, what did it. Everything the diagnostician decides stands here."""
+"""The picture of a case: what broke first, who suffers, what did it. What the diagnostician decides stands here."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -73,8 +73,8 @@ class Assessment:
 
 def assess(case: Case, service: str | None) -> Assessment:
     """Return the assessment of a case. `service` is the one that the alert or the query names, if any."""
-    symptoms = read_symptoms(case)
     reach = read_reach(case)
+    symptoms = read_symptoms(case, reach)
     alert = _alert(case, service)
     alert_series = _alert_series(case, alert)
     onset = alert_series.onset if alert_series else (alert.at if alert else None)

@@ -1,7 +1,7 @@
 """The offline diagnostician: follows the protocol of collection as any other model does.
 
-Source: issue "Models"; spec "Harness SHALL assign only deterministic no-gain signals", "Invalid progress protocol SHALL be
-repairable before bounded stop", "Diagnosis Prompt SHALL license bounded abandonment".
+Source: spec "Harness SHALL assign only deterministic no-gain signals", "Invalid progress protocol SHALL be repairable
+before bounded stop", "Diagnosis Prompt SHALL license bounded abandonment".
 """
 
 from collections.abc import Mapping, Sequence

@@ -88,7 +88,7 @@ SURGE = Rule(
 
 def find_causes(case: Case, alert: Alert | None, alert_onset: datetime | None, reach: Reach) -> list[Cause]:
     """Return the causes that the case shows, strongest first. `alert_onset` is when the alerting measure moved."""
-    mentions = list(_mentions(case))
+    mentions = list(_mentions(case, reach))
     found = [cause for rule in rules() for cause in _find(case, rule, mentions, alert_onset)]
     surge = _surge(case, reach)
     if surge is not None:
@@ -98,18 +98,16 @@ def find_causes(case: Case, alert: Alert | None, alert_onset: datetime | None, r
     return sorted(relevant, key=lambda one: (-one.score, one.at))
 
 
-def _mentions(case: Case) -> Iterable[_Mention]:
+def _mentions(case: Case, reach: Reach) -> Iterable[_Mention]:
     for signature in case.signatures:
         if signature.severity in _LOUD and signature.first_seen is not None:
-            yield _Mention(signature.service, signature.first_seen, signature.text, signature.source)
+            yield _Mention(signature.service, signature.first_seen, reach.masked(signature.text), signature.source)
     for span in case.spans:
         if span.at is not None and span.text:
-            yield _Mention(span.service, span.at, span.text, span.source)
+            yield _Mention(span.service, span.at, reach.masked(span.text), span.source)
 
 
-def _find(
-    case: Case, rule: Rule, mentions: Sequence[_Mention], alert_onset: datetime | None
-) -> Iterable[Cause]:
+def _find(case: Case, rule: Rule, mentions: Sequence[_Mention], alert_onset: datetime | None) -> Iterable[Cause]:
     if rule.text is None:
         return
     shown = [one for one in mentions if _speaks_of(rule, one.text)]
@@ -126,7 +124,7 @@ def _find(
         service=shown[0].service,
         at=begun,
         shown=tuple(one.source for one in shown[:2]),
-        measured=tuple([*spans[:1], *(series.source for series in metrics[:1])]),
+        measured=(*spans[:1], *(series.source for series in metrics[:1])),
         score=score,
     )
 

@@ -83,8 +83,8 @@ class Edge:
 class Change:
     """A change record. `diff` holds (file, sign, text) of the changed lines that were shown.
 
-    `kind` is COMMIT, DEPLOY or FLAG; `complete` tells whether the whole bounded diff was asked for. The diff may stand in
-    another record of the same commit: `diff_source`.
+    `kind` is COMMIT, DEPLOY or FLAG; `complete` tells whether the whole bounded diff was asked for. The diff may stand
+    in another record of the same commit: `diff_source`.
     """
 
     kind: str

@@ -111,7 +111,7 @@ def _value_matches(mechanism: Mechanism, diff: Diff) -> Iterator[Match]:
 
 
 def snake(text: str) -> str:
-    """Return a text with its names in snake case: `initialDelaySeconds` and `session.timeout.ms` as the rules spell them."""
+    """Return a text with its names in snake case, as the rules spell them: `maxPoolSize`, `session.timeout.ms`."""
     humps = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)
     return re.sub(r"(?<=\w)[.-](?=[A-Za-z])", "_", humps).lower()
 

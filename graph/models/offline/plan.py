@@ -7,7 +7,8 @@ from typing import Any
 
 from graph.models.offline.assessment import Assessment, assess, onset_of
 from graph.models.offline.facts import read_case
-from graph.models.offline.suspects import SAMPLING, live_changes
+from graph.models.offline.suspects import live_changes
+from graph.models.offline.ties import SAMPLING
 from graph.models.offline.transcript import Observation, Transcript
 
 MAX_CALLS = 8
@@ -82,7 +83,7 @@ def _closed(transcript: Transcript) -> set[str]:
 
 
 def _wanted(transcript: Transcript, now: Assessment) -> Iterator[Question]:
-    """Yield the questions of an investigation in order: alert, what broke first, what changed, what is new in the logs."""
+    """Yield the questions of an investigation in order: alert, what broke first, what changed, what is new in logs."""
     anywhere = {"service": None, "start": None, "end": None}
     yield Question("get_alerts", {"service": None})
     yield Question("query_metrics", {**anywhere, "metric": None})

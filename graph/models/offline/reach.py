@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from graph.models.offline.facts import Case
 
@@ -24,6 +25,10 @@ class Reach:
             return frozenset({service, *(callee for caller, callee in self.calls if caller == service)})
         return frozenset({service})
 
+    def masked(self, text: str) -> str:
+        """Return a text with every service name blanked: what a service is called says nothing of what is wrong."""
+        return _pattern(self.services).sub("\u25a1", text) if self.services else text
+
     def callers(self, service: str) -> frozenset[str]:
         """Return the services that call `service` directly."""
         return frozenset(caller for caller, callee in self.calls if callee == service)
@@ -36,6 +41,12 @@ class Reach:
             edge = {caller for one in edge for caller in self.callers(one)} - found - {service}
             found |= edge
         return frozenset(found)
+
+
+@lru_cache(maxsize=64)
+def _pattern(names: frozenset[str]) -> re.Pattern[str]:
+    longest_first = sorted(names, key=lambda name: (-len(name), name))
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])", re.IGNORECASE)
 
 
 def read_reach(case: Case) -> Reach:

@@ -17,7 +17,7 @@ _OPTIONAL = re.compile(r"conclusion\.(?P<list>affected|alternatives)\[(?P<index>
 
 
 class OfflineEvidenceRepair(OfflineChatModel):
-    """Drops the parts that the guard refused; where the conclusion doesn't stand without them, it drops the conclusion."""
+    """Drops the parts that the guard refused; a conclusion that doesn't stand without them goes, too."""
 
     def answer(self, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
         """Return the repaired draft as JSON for the `{"draft", "violations", "evidence"}` of the last message."""

@@ -1,4 +1,7 @@
-"""The draft: what was found, sentence by sentence, each with the lines that say it. Contract, "Draft", "EvidenceGuard"."""
+"""The draft: what was found, sentence by sentence, each with the lines that say it.
+
+Source: contract, "Draft" and "EvidenceGuard".
+"""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -131,9 +134,12 @@ def _proof_of_change(draft: _Draft, now: Assessment) -> list[str]:
     ids = [_say_source(draft, source) for source in dict.fromkeys(effects)]
     lines = _verbatim(change, [(sign, text) for _, sign, text in match.lines])
     stated = {"id": change.change_id, "at": change.source.line.get("at"), "service": change.service or now.component}
+    key = "change" if lines else "change_plain"
+    if lines:
+        stated["lines"] = " ".join(f"「{line}」" for line in lines)
     sources = list(dict.fromkeys([change.source, change.diff_source]))
     quotes = [change.source.line.raw, *lines]
-    ids.append(draft.add("OBSERVATION", say(draft.language, "change", **stated), sources, quotes))
+    ids.append(draft.add("OBSERVATION", say(draft.language, key, **stated), sources, quotes))
     effect = now.suspicion.effects[0]
     text = say(
         draft.language,

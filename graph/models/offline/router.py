@@ -10,10 +10,12 @@ from langchain_core.messages import AIMessage, BaseMessage
 from graph.models.offline.chat import OfflineChatModel
 
 _TROUBLE = re.compile(
-    r"故障|异常|告警|报警|报错|错误|失败|超时|延迟|变慢|很慢|卡|抖动|不可用|挂了|崩|重启|飙升|激增|下降|打满|泄漏|积压|根因|原因|排查"
-    r"|诊断|定位|为什么|怎么回事|出了什么|回滚|上线后|发布后|日志|指标|链路|证书|磁盘|内存|连接池|缓存|限流"
-    r"|\b(alert|incident|outage|down|error|fail\w*|exception|time[ds]? ?out|latency|slow|spike|5xx|50\d|4\d\d|oom|crash\w*"
-    r"|restart\w*|leak|lag|backlog|root cause|diagnos\w+|investigat\w+|why|debug|p9\d|saturat\w+|unavailable|degraded)\b",
+    r"故障|异常|告警|报警|报错|错误|失败|超时|延迟|变慢|很慢|卡|抖动|不可用|挂了|崩|重启|飙升|激增|下降"
+    r"|打满|泄漏|积压|根因|原因|排查|诊断|定位|为什么|怎么回事|出了什么|回滚|上线后|发布后|日志|指标|链路"
+    r"|证书|磁盘|内存|连接池|缓存|限流"
+    r"|\b(alert|incident|outage|down|error|fail\w*|exception|time[ds]? ?out|latency|slow|spike|5xx|50\d|4\d\d|oom"
+    r"|crash\w*|restart\w*|leak|lag|backlog|root cause|diagnos\w+|investigat\w+|why|debug|p9\d"
+    r"|saturat\w+|unavailable|degraded)\b",
     re.IGNORECASE,
 )
 _SERVICE = re.compile(
@@ -37,7 +39,8 @@ _WINDOW = re.compile(
     re.IGNORECASE,
 )
 _ERROR = re.compile(
-    r"[\"“「'](?P<quoted>[^\"”」']{4,160})[\"”」']|\b(?P<code>HTTP ?[45]\d\d|[45]\d\d(?= ?(?:错误|error|s\b))|[A-Z]\w*(?:Exception|Error)"
+    r"[\"“「'](?P<quoted>[^\"”」']{4,160})[\"”」']|\b(?P<code>HTTP ?[45]\d\d|[45]\d\d(?= ?(?:错误|error|s\b))|"
+    r"[A-Z]\w*(?:Exception|Error)"
     r"|DeadlineExceeded|OOMKilled|ECONN\w+|x509[^，。,.;；？?]{0,60})"
 )
 _ENTERPRISE = re.compile(

@@ -1,7 +1,7 @@
 """Which changes could have produced the symptoms, and why the others could not.
 
-A change is convicted only if it was live before what it explains, a mechanism in its diff produces a symptom seen within
-its reach, and no other change fits as well.
+A change is convicted only if it was live before what it explains, a mechanism in its diff produces a symptom seen
+within its reach, and no other change fits as well.
 """
 
 import re
@@ -10,251 +10,20 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
 
-from graph.models.offline.diffs import Diff, identifiers_of, read_diff, words_of
-from graph.models.offline.facts import Case, Change, Series
+from graph.models.offline.diffs import Diff, read_diff
+from graph.models.offline.facts import Case, Change
 from graph.models.offline.mechanisms import Match, find_mechanisms
-from graph.models.offline.quantities import find_values, scale
 from graph.models.offline.reach import Reach
 from graph.models.offline.symptoms import Symptom
+from graph.models.offline.ties import SAMPLING, Tie, find_tie
 from graph.models.offline.verdicts import Innocence, shape_of
 
-SAMPLING = timedelta(seconds=60)
-"""A sample of a minute may stand before a change that fell into that minute."""
 LONG = timedelta(minutes=60)
 """A change that was live for longer without any effect is less likely to be the cause."""
 CONVICTING = 4
 """The least score that convicts."""
 MARGIN = 2
 """How far the next change has to be behind."""
-
-_DULL = frozenset(
-    [
-        "the",
-        "and",
-        "for",
-        "with",
-        "not",
-        "get",
-        "set",
-        "add",
-        "new",
-        "err",
-        "error",
-        "errors",
-        "nil",
-        "null",
-        "none",
-        "true",
-        "false",
-        "return",
-        "func",
-        "function",
-        "def",
-        "class",
-        "var",
-        "let",
-        "const",
-        "public",
-        "private",
-        "static",
-        "void",
-        "string",
-        "int",
-        "float",
-        "bool",
-        "byte",
-        "time",
-        "date",
-        "context",
-        "ctx",
-        "request",
-        "req",
-        "response",
-        "res",
-        "resp",
-        "http",
-        "https",
-        "json",
-        "xml",
-        "sql",
-        "select",
-        "from",
-        "where",
-        "order",
-        "group",
-        "into",
-        "update",
-        "delete",
-        "insert",
-        "table",
-        "column",
-        "row",
-        "rows",
-        "item",
-        "items",
-        "value",
-        "values",
-        "key",
-        "keys",
-        "name",
-        "names",
-        "data",
-        "type",
-        "types",
-        "list",
-        "map",
-        "array",
-        "object",
-        "result",
-        "results",
-        "status",
-        "code",
-        "message",
-        "msg",
-        "log",
-        "logger",
-        "info",
-        "warn",
-        "debug",
-        "fatal",
-        "file",
-        "path",
-        "line",
-        "config",
-        "cfg",
-        "service",
-        "services",
-        "server",
-        "client",
-        "handler",
-        "handle",
-        "api",
-        "app",
-        "main",
-        "test",
-        "user",
-        "users",
-        "host",
-        "port",
-        "url",
-        "uri",
-        "timeout",
-        "failed",
-        "fail",
-        "failure",
-        "call",
-        "calls",
-        "called",
-        "count",
-        "total",
-        "number",
-        "size",
-        "max",
-        "min",
-        "rate",
-        "ratio",
-        "per",
-        "sec",
-        "second",
-        "seconds",
-        "minute",
-        "duration",
-        "latency",
-        "metric",
-        "metrics",
-        "span",
-        "trace",
-        "default",
-        "defaults",
-        "option",
-        "options",
-        "load",
-        "read",
-        "write",
-        "open",
-        "close",
-        "start",
-        "stop",
-        "begin",
-        "end",
-        "run",
-        "init",
-        "make",
-        "use",
-        "used",
-        "using",
-        "this",
-        "self",
-        "that",
-        "async",
-        "await",
-        "try",
-        "catch",
-        "except",
-        "throw",
-        "raise",
-        "import",
-        "package",
-        "module",
-        "export",
-        "struct",
-        "interface",
-        "method",
-        "field",
-        "fields",
-        "param",
-        "args",
-        "arg",
-        "len",
-        "append",
-        "id",
-        "ids",
-        "uid",
-        "uuid",
-        "end",
-        "index",
-        "all",
-        "any",
-        "one",
-        "two",
-        "old",
-        "next",
-        "last",
-        "first",
-        "out",
-        "over",
-        "under",
-        "upstream",
-        "downstream",
-        "database",
-        "query",
-        "queries",
-        "executing",
-        "execute",
-        "exec",
-        "exceeded",
-        "returned",
-        "returning",
-        "after",
-        "before",
-        "during",
-        "while",
-        "when",
-        "then",
-        "than",
-        "because",
-    ]
-)
-
-
-@dataclass(frozen=True)
-class Tie:
-    """What joins a diff to the symptoms beyond the mechanism. `score` adds to the suspicion."""
-
-    score: int = 0
-    words: frozenset[str] = frozenset()
-    series: Series | None = None
-    named_file: bool = False
 
 
 @dataclass(frozen=True)
@@ -329,7 +98,9 @@ def _suspicions(
         effects = _effects(change, match, symptoms, reach)
         if not effects:
             continue
-        tie = _tie(case, change, match, diff, symptoms)
+        if match.mechanism.tie == "file" and shape_of(diff) is not Innocence.OTHER_PATH:
+            continue
+        tie = find_tie(case, change, match, diff, symptoms)
         if _tied_enough(change, match, tie, effects, symptoms):
             yield Suspicion(change, match, effects, tie, _score(case, change, match, effects, tie, reach))
 
@@ -395,65 +166,3 @@ def _explains_alert(case: Case, effects: Sequence[Symptom]) -> bool:
 
 def _long_after(change: Change, effects: Sequence[Symptom]) -> bool:
     return all(one.at is not None and one.at - change.at > LONG for one in effects)
-
-
-def _tie(case: Case, change: Change, match: Match, diff: Diff, symptoms: Sequence[Symptom]) -> Tie:
-    gauge = _gauge(case, change, match)
-    if gauge is not None:
-        return Tie(3, series=gauge)
-    after = [one for one in symptoms if one.at is not None and one.at >= change.at - SAMPLING]
-    spoken = "\n".join(one.text for one in after)
-    services = set().union(*(words_of(name) for name in {one.service for one in after} | {change.service}), set())
-    changed = "\n".join(text for _, _, text in (*match.lines, *diff.added, *diff.removed))
-    names = identifiers_of(changed) & identifiers_of(spoken)
-    words = (words_of("\n".join(text for _, _, text in match.lines)) & words_of(spoken)) - _DULL - services
-    files = _named_file(change.files, spoken)
-    score = 2 if names or files else min(len(words), 2)
-    score += 2 if _number_spoken(match, spoken) else 0
-    score += 2 if _flag_flipped(case, change, changed) else 0
-    return Tie(min(score, 3), frozenset(words | names), named_file=files)
-
-
-def _flag_flipped(case: Case, change: Change, changed: str) -> bool:
-    """Whether a flag that the changed lines ask for was switched after they went live."""
-    return any(
-        flag.kind == "FLAG" and flag.at >= change.at and flag.change_id.lower() in changed.lower()
-        for flag in case.changes
-    )
-
-
-def _named_file(files: Iterable[str], spoken: str) -> bool:
-    """Whether a stack trace names a file of the change."""
-    bases = (file.rsplit("/", 1)[-1] for file in files)
-    return any(re.search(rf"(?<![\w.]){re.escape(base)}(:\d+|\W+line \d+)", spoken) for base in bases if "." in base)
-
-
-def _number_spoken(match: Match, spoken: str) -> bool:
-    """Whether an error tells the very number that the change set (three digits at least: small ones are everywhere)."""
-    new = " ".join(text for _, sign, text in match.lines if sign == "+")
-    numbers = (f"{value.number:g}" for value in find_values(new) if value.number is not None)
-    return any(
-        len(number) > 2 and re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", spoken) for number in numbers
-    )
-
-
-def _gauge(case: Case, change: Change, match: Match) -> Series | None:
-    """Return the series that moved from the old value of the diff to the new one, if there is one."""
-    value = match.value
-    if value is None or value.old.number is None or value.new.number is None:
-        return None
-    old, new = scale(value.old, value.old_line), scale(value.new, value.new_line)
-    for series in case.changed_series:
-        if series.service != change.service or series.baseline is None or series.onset is None:
-            continue
-        reached = {series.last, series.extreme}
-        for unit in (1.0, 1000.0, 1 / 1024**2, 1e-6):
-            if _near(series.baseline, old * unit) and any(
-                one is not None and _near(one, new * unit) for one in reached
-            ):
-                return series if series.onset >= change.at - SAMPLING else None
-    return None
-
-
-def _near(one: float, other: float) -> bool:
-    return abs(one - other) <= 0.001 * max(abs(one), abs(other), 1e-9)

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 from graph.models.offline.facts import Case, Series, Signature, Source
+from graph.models.offline.reach import Reach
 
 _LOUD = {"WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "ALERT", "EMERGENCY", "SEVERE"}
 
@@ -59,15 +60,15 @@ def _family(name: str, rule: dict[str, str | int]) -> Family:
     return Family(name, int(rule["weight"]), pattern("text"), pattern("text_not"), pattern("up"), pattern("down"))
 
 
-def read_symptoms(case: Case) -> list[Symptom]:
-    """Return every symptom of a case, earliest first; those without a time last."""
+def read_symptoms(case: Case, reach: Reach) -> list[Symptom]:
+    """Return every symptom of a case, earliest first; those without a time last. Texts have service names blanked."""
     found: list[Symptom] = []
     for series in case.changed_series:
         found.extend(_of_series(series))
     for signature in case.signatures:
-        found.extend(_of_signature(signature))
+        found.extend(_of_signature(signature, reach.masked(signature.text)))
     for span in case.spans:
-        found.extend(_of_text(span.service, span.at, span.text, span.source))
+        found.extend(_of_text(span.service, span.at, reach.masked(span.text), span.source))
     return sorted(found, key=lambda one: (one.at is None, one.at.timestamp() if one.at else 0.0))
 
 
@@ -77,9 +78,9 @@ def _of_series(series: Series) -> Iterable[Symptom]:
             yield Symptom(family, series.service, series.onset, series.source, series.metric)
 
 
-def _of_signature(signature: Signature) -> Iterable[Symptom]:
+def _of_signature(signature: Signature, text: str) -> Iterable[Symptom]:
     if signature.severity in _LOUD:
-        yield from _of_text(signature.service, signature.first_seen, signature.text, signature.source)
+        yield from _of_text(signature.service, signature.first_seen, text, signature.source)
     elif signature.severity in ("DEBUG", "TRACE") and signature.status == "NEW":
         for family in families():
             if family.name == "log_volume":

@@ -1,4 +1,4 @@
-"""Whether a draft's claims follow from the evidence. Every doubt is a no: the guard publishes only what it can judge."""
+"""Whether a draft's claims follow from the evidence. Every doubt is a no: only what can be judged is let through."""
 
 import re
 import tomllib
@@ -25,7 +25,8 @@ _TOO_MUCH = re.compile(
 _RISES = re.compile(r"上升|升高|飙升|增加|上涨|\brises?\b|\brose\b|increas|climb|went up|spik", re.IGNORECASE)
 _FALLS = re.compile(r"下降|降低|下跌|减少|\bfalls?\b|\bfell\b|decreas|dropp?(ed|s)\b|went down", re.IGNORECASE)
 _EXCLUDES = re.compile(
-    r"排除|不是原因|无法证实|不及|不足以|没有证据|ruled out|not the cause|nothing|no evidence|weaker|does not decide|unrelated|无关",
+    r"排除|不是原因|无法证实|不及|不足以|没有证据|无关"
+    r"|ruled out|not the cause|nothing|no evidence|weaker|does not decide|unrelated",
     re.IGNORECASE,
 )
 _LATER = re.compile(r"晚于|之后才上线|after the onset|later than", re.IGNORECASE)

@@ -98,8 +98,8 @@ async def _round(
     pending: str | None,
 ) -> str | None:
     assert len(reply.tool_calls) == 1
-    call = {**reply.tool_calls[0], "id": call_id}
-    messages.append(AIMessage(content="", tool_calls=[call]))
+    call: dict[str, Any] = {**reply.tool_calls[0], "id": call_id}
+    messages.append(AIMessage(content="", tool_calls=[{**reply.tool_calls[0], "id": call_id}]))
     arguments = dict(call["args"])
     previous = arguments.pop("previous_observation")
     played.asked.append((call["name"], arguments))

@@ -26,8 +26,14 @@ DECOYS = (
     ),
     ("web/static/page.css", ["-.card { padding: 8px; }", "+.card { padding: 12px; }"]),
     ("go.mod", ["-	github.com/redis/go-redis/v9 v9.5.1", "+	github.com/redis/go-redis/v9 v9.5.3"]),
-    ("services/x/client.go", ["-	cfg.RequestTimeout = 3 * time.Second", "+	cfg.RequestTimeout = 5 * time.Second"]),
-    ("services/x/metrics.go", ["+	requestsSeen = prometheus.NewCounter(prometheus.CounterOpts{Name: \"seen_total\"})"]),
+    (
+        "services/x/client.go",
+        ["-	cfg.RequestTimeout = 3 * time.Second", "+	cfg.RequestTimeout = 5 * time.Second"],
+    ),
+    (
+        "services/x/metrics.go",
+        ['+	requestsSeen = prometheus.NewCounter(prometheus.CounterOpts{Name: "seen_total"})'],
+    ),
     (
         "services/x/fetch.go",
         [
@@ -104,4 +110,6 @@ def _change(change_id: str, service: str, at: str, file: str, diff: list[str]) -
 
 def _alert(fault: dict[str, Any]) -> str:
     service, metric, *_ = fault["metrics"][-1].split()
-    return f"alert service={service} metric={metric} threshold=1 observed=2 fired_at={_at(65)} severity=high monitor=m | x"
+    return (
+        f"alert service={service} metric={metric} threshold=1 observed=2 fired_at={_at(65)} severity=high monitor=m | x"
+    )
