@@ -3,6 +3,7 @@
 Source: spec "Deterministic Draft and evidence validation"; contract, "EvidenceGuard".
 """
 
+import asyncio
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -32,7 +33,7 @@ def make_evidence_guard(parts: Parts) -> Node[To]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
         draft = draft_of(state)
         records = records_of(await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now()))
-        violations = check_draft(draft, records, zone=state["zone"])
+        violations = await asyncio.to_thread(check_draft, draft, records, zone=state["zone"])
         codes = tuple(dict.fromkeys(violation.code for violation in violations))[:MAX_VIOLATIONS_TOLD]
         recorder.event(TraceEventType.EVIDENCE_GUARD, passed=not violations, violations=codes)
         if not violations:

@@ -1,0 +1,36 @@
+"""The generated pages of `docs/` say what the code says."""
+
+import pytest
+
+from app.docs import DOCS, contract_page, graph_page, mermaid
+from graph.contract.vocabulary import RejectionCode, StopReason
+
+
+@pytest.mark.parametrize(("name", "page"), [("graph.md", graph_page), ("contract.md", contract_page)])
+def test_a_committed_page_equals_the_code(name: str, page: object) -> None:
+    assert callable(page)
+    assert (DOCS / name).read_text(encoding="utf-8") == page(), "run: python -m app.docs"
+
+
+@pytest.mark.parametrize(
+    "branch",
+    [
+        "STOP_REQUIRED",
+        "controlled stop / budget",
+        "duplicate",
+        "protocol",
+        "concluded draft",
+        "refused once",
+        "refused twice",
+        "SUPPORTED",
+        "UNSUPPORTED / unavailable",
+        "NO_GAIN by rule / pending / error",
+    ],
+)
+def test_every_branch_of_the_contract_can_be_read_in_the_drawing(branch: str) -> None:
+    assert branch in mermaid()
+
+
+@pytest.mark.parametrize("word", [*RejectionCode, *StopReason])
+def test_every_word_that_a_script_can_meet_is_documented(word: str) -> None:
+    assert f"`{word}`" in contract_page()
