@@ -21,6 +21,7 @@ from tools.canonical import scope_digest
 from tools.vocabulary import Evidence, Scope, SourceError
 
 MAX_FAULTS = 8
+PREVIOUS_DESCRIPTION = "对上一条 OBSERVATION 的评价；只有还没有观察可评时为 null"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def tool_schema(tool: EvidenceTool, *, pending: str | None = None) -> dict[str, 
     if pending:
         own = previous["properties"]
         previous = {**previous, "properties": {**own, "tool_call_id": {**own["tool_call_id"], "enum": [pending]}}}
-    envelope = {"anyOf": [previous, {"type": "null"}], "description": "对上一条 OBSERVATION 的评价；只有还没有观察可评时为 null"}
+    envelope = {"anyOf": [previous, {"type": "null"}], "description": PREVIOUS_DESCRIPTION}
     parameters = {
         **schema,
         "properties": {PREVIOUS_OBSERVATION: envelope, **schema.get("properties", {})},

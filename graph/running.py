@@ -106,5 +106,5 @@ async def _cancel(
         return run.release
     with suppress(Exception):
         async with asyncio.timeout(WRITE_SECONDS):
-            return await record_cancellation(graph, config, run_id=run.run_id, locale=run.locale)
+            return await record_cancellation(graph, config, run_id=run.run_id, locale=run.locale, writer=run.on_event)
     return run.bare(ReleaseOutcome.CANCELLED)

@@ -5,7 +5,8 @@ the same state; the pure rules read it through the typed views of `graph.views`.
 """
 
 import operator
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -106,3 +107,8 @@ class DiagnosisState(TypedDict, total=False):
     """The run's one Release."""
     remaining_steps: RemainingSteps
     """Super-steps left under the caller's recursion limit; never stored."""
+
+
+def amended(state: Mapping[str, Any], changes: Mapping[str, Any]) -> DiagnosisState:
+    """Return `state` with `changes`, which name keys of a state; nothing is changed in place."""
+    return cast(DiagnosisState, {**state, **changes})

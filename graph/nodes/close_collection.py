@@ -68,7 +68,8 @@ def _snapshot(
     state: DiagnosisState, checked: dict[str, Checked], ending: Ending | None, recorder: Recorder
 ) -> dict[str, Any]:
     stop = progress_of(state).stop_reason
-    failures: list[LimitationWord] = [FailureCode(state["failure"])] if state.get("failure") else []
+    failure = state.get("failure")
+    failures: list[LimitationWord] = [FailureCode(failure)] if failure else []
     if ending is Ending.DRAFT_UNREADABLE:
         failures.append(LimitationCode.DRAFT_UNREADABLE)
     if ending in (Ending.BUDGET_STOPPED, Ending.PROTOCOL_STOPPED, Ending.SATURATED) and stop:

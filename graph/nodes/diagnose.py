@@ -25,7 +25,7 @@ from graph.nodes.edge import Node, contained
 from graph.parts import Parts
 from graph.recording import Recorder
 from graph.settings import DiagnosisContext
-from graph.state import DiagnosisState
+from graph.state import DiagnosisState, amended
 from graph.views import budget_of, incident_context, limits_of, progress_of, progress_update
 from prompts.loader import render
 from tools.windows import window_of
@@ -52,7 +52,7 @@ def make_diagnose(parts: Parts) -> Node[To]:
         if _away(answer, state):
             recorder.event(TraceEventType.MODEL_HANDED_OVER, code=answer.failure)
             recorder.progress("HANDED_OVER")
-            answer = await _ask({**state, **update, "handed_over": True}, parts, recorder)
+            answer = await _ask(amended(state, {**update, "handed_over": True}), parts, recorder)
             update["budget"] = answer.budget.model_dump(mode="json")
             update["agent_steps"] = [*update["agent_steps"], *answer.steps]
             update["handed_over"] = True

@@ -20,13 +20,12 @@ from graph.settings import DiagnosisContext
 from graph.state import DiagnosisState
 
 To = TypeVar("To", bound=str)
-To_co = TypeVar("To_co", bound=str, covariant=True)
 
 
-class Node(Protocol[To_co]):
+class Node(Protocol[To]):
     """A node of the graph: the state and the runtime in, an update and the way on out."""
 
-    async def __call__(self, state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To_co]:
+    async def __call__(self, state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
         """Run the node."""
         ...
 

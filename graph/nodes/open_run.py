@@ -20,7 +20,7 @@ from graph.nodes.edge import Node
 from graph.parts import Parts
 from graph.recording import Recorder
 from graph.settings import DEFAULT_ZONES, DiagnosisContext, plausible
-from graph.state import DiagnosisState
+from graph.state import DiagnosisState, amended
 from graph.views import progress_update
 
 INCIDENT_TIMES = ("as_of", "fired_at", "started_at", "startsAt", "timestamp")
@@ -37,13 +37,13 @@ def make_open_run(parts: Parts) -> Node[Literal["classify"]]:
         zone = context.zone or parts.settings.zone or DEFAULT_ZONES[context.locale]
         now = parts.clock()
         moment = incident_time(state.get("incident") or {}, zone) or context.moment() or now
-        opened: DiagnosisState = {
-            **fresh_run(parts, now),
+        told = {
             "run_number": (state.get("run_number") or 0) + 1,
             "as_of": moment.isoformat(),
             "zone": zone,
             "locale": context.locale,
         }
+        opened = amended(fresh_run(parts, now), told)
         recorder = Recorder(parts.clock, opened, runtime.stream_writer)
         recorder.event(TraceEventType.RUN_OPENED)
         update: dict[str, Any] = {**opened, **recorder.flush(), "transcript": Overwrite([])}
@@ -67,7 +67,7 @@ def fresh_run(parts: Parts, now: datetime) -> DiagnosisState:
     lists = ("invocation_keys", "agent_steps", "trace", "draft_violations", "missing_info", "verified_sources")
     absent = ("last_answer", "draft_text", "draft", "progress_snapshot", "ending", "failure", "release")
     fresh |= {name: [] for name in lists} | dict.fromkeys(absent) | {"context": {}, "help": {}}
-    return DiagnosisState(**fresh)
+    return amended({}, fresh)
 
 
 def incident_time(incident: Mapping[str, Any], zone: str) -> datetime | None:

@@ -18,6 +18,8 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from graph.cancellation import cancel_remote
+
 ROOT = Path(__file__).resolve().parents[2]
 INCIDENT = ROOT / "examples" / "incidents" / "payment-timeout"
 READY_SECONDS = 90.0
@@ -139,11 +141,13 @@ async def test_a_cancelled_run_publishes_nothing_and_the_thread_goes_on(client: 
     while (await client.threads.get_state(thread_id))["next"] != ["classify"]:
         assert time.monotonic() < deadline
         await asyncio.sleep(POLL_SECONDS)
-    await client.runs.cancel(thread_id, run["run_id"], wait=True)
+    release = await cancel_remote(client, thread_id, run["run_id"])
     assert (await client.runs.get(thread_id, run["run_id"]))["status"] == "interrupted"
-    values = (await client.threads.get_state(thread_id))["values"]
-    assert isinstance(values, dict)
-    assert not values.get("release")
+    state = await client.threads.get_state(thread_id)
+    assert release["outcome"] == "CANCELLED"
+    assert isinstance(state["values"], dict)
+    assert state["values"]["release"] == release
+    assert state["next"] == []
     output = await client.runs.wait(thread_id, "halting", input=INPUT)
     assert isinstance(output, dict)
     assert output["release"]["outcome"] == "SUCCESS"
