@@ -1,5 +1,6 @@
 """Contract, "The envelope and the gate"."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,14 @@ from graph.envelope import tool_schema
 from tests.support.driving import Clock, harness, rig
 from tests.support.payload import spoken
 from tests.support.scripted import ScriptedTool, calls, evidence, no_conclusion, nothing, request, text
+from tools.base import EvidenceTool
+from tools.frozen.alerts import AlertsTool
+from tools.frozen.changes import GetChangeTool, ListChangesTool
+from tools.frozen.metrics import MetricsTool
+from tools.frozen.search import SearchTool
+from tools.frozen.signatures import SignaturesTool
+from tools.frozen.traces import TracesTool
+from tools.runbooks import RunbookTool
 from tools.vocabulary import Evidence, Scope
 
 
@@ -335,3 +344,22 @@ async def test_a_slow_tool_is_ended_by_the_time_that_is_left() -> None:
     run = await driven.run()
     assert driven.executed == ["a"]
     assert run.of("STOP_REASON_SET", "budget") == ["seconds"]
+
+
+FAMILY = (
+    AlertsTool,
+    MetricsTool,
+    SignaturesTool,
+    SearchTool,
+    TracesTool,
+    ListChangesTool,
+    GetChangeTool,
+    RunbookTool,
+)
+
+
+@pytest.mark.parametrize("tool", FAMILY)
+def test_the_scope_of_each_tool_is_a_table_in_its_docstring(tool: type[EvidenceTool]) -> None:
+    table = [line.strip() for line in (tool.__doc__ or "").splitlines() if line.strip().startswith("|")]
+    told = {name for row in table for name in re.findall(r"[a-z_]+", row.split("|")[1])}
+    assert set(tool.arguments.model_fields) <= told

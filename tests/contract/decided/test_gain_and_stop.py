@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
+from graph.settings import load_settings
 from tests.support.drafts import changes, draft, metrics, reply, verdict
 from tests.support.driving import Rig, harness, rig
 from tests.support.scripted import ScriptedTool, calls, evidence, no_conclusion, nothing, request, text, usage
@@ -137,3 +138,10 @@ async def test_prose_is_a_draft_that_cannot_be_read() -> None:
     run = await rig(request("a"), text("重启就好")).run()
     assert run.ended == ("FALLBACK", "INSUFFICIENT_EVIDENCE")
     assert "DRAFT_UNREADABLE" in run.limitations
+
+
+@pytest.mark.parametrize(("value", "expected"), [(None, "verify"), ("verify", "verify"), ("fallback", "fallback")])
+def test_the_reading_is_a_setting(value: str | None, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if value:
+        monkeypatch.setenv("HARNESS_RELEASE_CONCLUSION_AFTER_STOP", value)
+    assert load_settings().limits().conclusion_after_stop == expected
