@@ -3,6 +3,7 @@
 Source: contract, "Run and thread": counters, ledger keys and the rest start fresh, so an absent input is absent.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from tools.hygiene import clean_json, clean_text
 
 MAX_QUERY_CHARS = 8_000
 MAX_TURNS = 50
+MAX_ID_CHARS = 64
+_ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class InputDoor(EphemeralValue[Any]):
@@ -49,4 +52,10 @@ def _user_turns(messages: Any) -> list[HumanMessage]:
     except (ValueError, TypeError, KeyError, NotImplementedError):
         return []
     users = [turn for turn in turns if isinstance(turn, HumanMessage)][-MAX_TURNS:]
-    return [HumanMessage(clean_text(str(turn.text), limit=MAX_QUERY_CHARS), id=turn.id) for turn in users]
+    return [HumanMessage(clean_text(str(turn.text), limit=MAX_QUERY_CHARS), id=_own_id(turn.id)) for turn in users]
+
+
+def _own_id(value: str | None) -> str | None:
+    """A client's id is kept, so that it knows its turn again; one that says more than an id isn't."""
+    is_id = value and _ID.fullmatch(value) and clean_text(value, limit=MAX_ID_CHARS) == value
+    return value if is_id else None
