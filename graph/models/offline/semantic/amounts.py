@@ -31,7 +31,11 @@ def moved_values(minus: Sequence[str], plus: Sequence[str]) -> list[int]:
 
 
 def _numbers(line: str) -> list[float]:
-    return [float(found[1].replace("_", "")) * _WORTH.get(found[2] or "", 1) for found in _NUMBER.finditer(line)]
+    cores = "cpu" in line.lower()
+    return [
+        float(found[1].replace("_", "")) * (1e-3 if cores and found[2] == "m" else _WORTH.get(found[2] or "", 1))
+        for found in _NUMBER.finditer(line)
+    ]
 
 
 def _alike(one: str, other: str) -> bool:

@@ -174,7 +174,8 @@ def _the_change(draft: Mapping[str, Any], conclusion: Mapping[str, Any], world: 
 def _seat(draft: Mapping[str, Any], conclusion: Mapping[str, Any], world: World) -> str | None:
     """The component shows signs of its own; a guilty change was live there, before they began."""
     component = str(conclusion.get("component") or "")
-    if not any(one.service == component for one in world.signs):
+    near = {component} | {caller for caller, callee in world.calls if callee == component}
+    if not any(one.service in near for one in world.signs):
         return "nothing was seen at the component"
     if not conclusion.get("change_id"):
         return None
@@ -193,7 +194,12 @@ def _seat(draft: Mapping[str, Any], conclusion: Mapping[str, Any], world: World)
 
 
 def _cause(draft: Mapping[str, Any], conclusion: Mapping[str, Any], world: World) -> str | None:
-    claim = f"{conclusion.get('text') or ''} {conclusion.get('cause') or ''}"
+    """The cause and the sentence each have to claim something that the evidence bears out."""
+    claims = [_bare(str(conclusion.get(key) or ""), world) for key in ("cause", "text")]
+    return next((found for claim in claims if (found := _claim(claim, draft, conclusion, world))), None)
+
+
+def _claim(claim: str, draft: Mapping[str, Any], conclusion: Mapping[str, Any], world: World) -> str | None:
     if not conclusion.get("change_id"):
         return _cause_without_change(claim, conclusion, world)
     change = _the_change(draft, conclusion, world)
@@ -205,6 +211,14 @@ def _cause(draft: Mapping[str, Any], conclusion: Mapping[str, Any], world: World
         if family.claim.search(claim) and _fits(family, change, claim, near, world):
             return None
     return "what the change does is not tied to what was seen"
+
+
+def _bare(text: str, world: World) -> str:
+    """Return a claim without the names of services and changes: a name claims nothing."""
+    names = sorted(world.names | {one.change_id for one in world.changes if one.change_id}, key=len, reverse=True)
+    for name in names:
+        text = re.sub(rf"(?<![A-Za-z0-9_.-]){re.escape(name)}(?![A-Za-z0-9_-])", " ", text)
+    return text
 
 
 def _fits(family: _Family, change: Deployed, claim: str, near: set[str], world: World) -> bool:
@@ -268,7 +282,9 @@ def _first_failing(draft: Mapping[str, Any], conclusion: Mapping[str, Any], worl
     own = world.earliest(component)
     if own is not None and own < begun - SLACK and first not in {callee for _, callee in world.calls}:
         return "the component failed before the one that is said to be first"
-    return "it is a caller of the component" if first in world.callers_of(component) else None
+    if own is not None and first in world.callers_of(component):
+        return "it is a caller of the component"
+    return None
 
 
 def _affected(draft: Mapping[str, Any], conclusion: Mapping[str, Any], world: World) -> str | None:

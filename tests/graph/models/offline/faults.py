@@ -113,3 +113,21 @@ def _alert(fault: dict[str, Any]) -> str:
     return (
         f"alert service={service} metric={metric} threshold=1 observed=2 fired_at={_at(65)} severity=high monitor=m | x"
     )
+
+
+def evidence(fault: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the same as the evidence that a semantic review is sent."""
+    return [
+        {
+            "tool_call_id": one.call_id,
+            "tool_name": one.tool,
+            "kind": one.tool,
+            "provenance": "MEASURED" if one.measured else "TEXT",
+            "relevance_level": "DIRECT",
+            "evidence_status": "EVIDENCE",
+            "truncated": False,
+            "scope": {},
+            "content": [text for line in one.lines for text in (line.raw, *line.more)],
+        }
+        for one in observations(fault)
+    ]
