@@ -141,7 +141,7 @@ class HarnessSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, InitSettingsSource(settings_cls, _toml_table())
+        return init_settings, env_settings, InitSettingsSource(settings_cls, _toml_table(set(cls.model_fields)))
 
     @model_validator(mode="after")
     def _records_outlive_runs(self) -> "HarnessSettings":
@@ -227,8 +227,11 @@ def _first_line(error: ValidationError) -> str:
     return f"invalid setting {variable} ({dotted}): {first['msg']}"
 
 
-def _toml_table() -> dict[str, Any]:
-    """Return the `[harness]` table of the TOML file that `HARNESS_CONFIG_FILE` names, else of a `zhizhi.toml` here."""
+def _toml_table(known: set[str]) -> dict[str, Any]:
+    """Return the `[harness]` table of the TOML file that `HARNESS_CONFIG_FILE` names, else of a `zhizhi.toml` here.
+
+    Raises SettingsError where it can't be read or holds a key that isn't `known`: a misspelled limit must not be none.
+    """
     named = os.environ.get(CONFIG_FILE_VARIABLE)
     path = Path(named or DEFAULT_CONFIG_FILE)
     if not named and not path.is_file():
@@ -239,7 +242,10 @@ def _toml_table() -> dict[str, Any]:
         table = None
     if not isinstance(table, dict):
         raise SettingsError(f"invalid settings file {path.name}: expected readable TOML with a [harness] table")
-    return _snake_keys(table)
+    found = _snake_keys(table)
+    if not set(found) <= known:
+        raise SettingsError(f"invalid settings file {path.name}: [harness] knows {', '.join(sorted(known))}")
+    return found
 
 
 def _snake_keys(table: dict[str, Any]) -> dict[str, Any]:
