@@ -18,7 +18,8 @@ Value = float | bool | None
 RELEASED = "released"
 """Score: a conclusion was published (outcome SUCCESS)."""
 CORRECT = "correct"
-"""Score: the published conclusion is right by the suite's rule. False where nothing was published."""
+"""Score: the published conclusion is right by the suite's rule. False where nothing was published. In a suite without
+conclusions: the item went as it had to."""
 ANSWERABLE = "answerable"
 """Score: the case has a right conclusion. Where it has none, publishing one is a false release."""
 CONFIDENCE = "confidence"
@@ -152,6 +153,15 @@ class Suite(Protocol):
 
     def score(self, case: Case, attempt: Attempt) -> Score:
         """Return the scores of an attempt that didn't fail."""
+        ...
+
+
+@runtime_checkable
+class ModelledSuite(Suite, Protocol):
+    """A suite whose cases bring the model with them: personas. The targets that ask a model use that one."""
+
+    def models(self, case: Case) -> GivenModels:
+        """Return the model or models of a case, fresh."""
         ...
 
 

@@ -33,6 +33,7 @@ from graph.state import DiagnosisInput, DiagnosisOutput, DiagnosisState
 from tools.base import EvidenceTool
 from tools.frozen import frozen_tools
 
+DiagnosisBuilder = StateGraph[DiagnosisState, DiagnosisContext, DiagnosisInput, DiagnosisOutput]
 DiagnosisGraph = CompiledStateGraph[DiagnosisState, DiagnosisContext, DiagnosisInput, DiagnosisOutput]
 
 
@@ -58,6 +59,11 @@ def wire(
     parts: Parts, *, checkpointer: BaseCheckpointSaver[str] | None = None, store: BaseStore | None = None
 ) -> DiagnosisGraph:
     """Return the compiled graph over `parts`."""
+    return compile_graph(lay_out(parts), checkpointer=checkpointer, store=store)
+
+
+def lay_out(parts: Parts) -> DiagnosisBuilder:
+    """Return the graph over `parts` before it's compiled: what compares designs may put another node in one's place."""
     builder = StateGraph(DiagnosisState, DiagnosisContext, input_schema=DiagnosisInput, output_schema=DiagnosisOutput)
     builder.add_node("open_run", make_open_run(parts))
     builder.add_node(
@@ -120,6 +126,16 @@ def wire(
     builder.add_node("safe_fallback", make_safe_fallback(parts), destinations={"release": "fallback"})
     builder.add_node("release", make_release(parts))
     builder.add_edge(START, "open_run")
+    return builder
+
+
+def compile_graph(
+    builder: DiagnosisBuilder,
+    *,
+    checkpointer: BaseCheckpointSaver[str] | None = None,
+    store: BaseStore | None = None,
+) -> DiagnosisGraph:
+    """Return the compiled graph, with the door that checks its input."""
     compiled = builder.compile(checkpointer=checkpointer, store=store, name="diagnosis")
     compiled.channels[START] = InputDoor(DiagnosisInput)
     return compiled
