@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from graph.models.offline.chat import OfflineChatModel
 
 _PATH = re.compile(r"(?P<list>analyses|action_plan|recommendations)\[(?P<index>\d+)\]")
-_OPTIONAL = re.compile(r"conclusion\.(?P<list>affected|alternatives)\[(?P<index>\d+)\]")
+_OPTIONAL = re.compile(r"(conclusion|limitations)\.(?P<list>affected|alternatives|ruled_out)\[(?P<index>\d+)\]")
 
 
 class OfflineEvidenceRepair(OfflineChatModel):
@@ -54,7 +54,7 @@ def repaired(draft: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
         "recommendations": _grounded(kept["recommendations"], known) if conclusion else [],
         "limitations": {
             "missing_info": limits.get("missing_info") or [],
-            "ruled_out": [one for one in limits.get("ruled_out") or () if one in known],
+            "ruled_out": [one for one in _without(limits.get("ruled_out"), doomed.get("ruled_out")) if one in known],
         },
     }
 
