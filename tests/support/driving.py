@@ -3,6 +3,7 @@
 Each run is streamed in every mode, so that a test (and the walk over payloads behind it) sees all of it.
 """
 
+import asyncio
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -191,6 +192,14 @@ class Rig:
         run = Run(chunks, state, frozenset(tool.name for tool in self.tools))
         RUNS.append(run)
         return run
+
+
+async def arrival(reached: asyncio.Event, work: "asyncio.Task[Any]") -> None:
+    """Wait until a run has come to where it is to be stopped; fail where it ends before."""
+    waiting = asyncio.create_task(reached.wait())
+    await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    assert not work.done(), "the run ended before it came there"
 
 
 def harness(

@@ -13,7 +13,7 @@ from graph.agent import build_graph
 from graph.running import diagnose
 from graph.settings import DiagnosisContext
 from tests.support.drafts import changes, draft, metrics, reply
-from tests.support.driving import INCIDENT, RUNS, Rig, Run, harness, rig
+from tests.support.driving import INCIDENT, RUNS, Rig, Run, arrival, harness, rig
 from tests.support.scripted import ScriptedChatModel, ScriptedTool, evidence, no_conclusion, request
 from tools.base import IncidentContext
 from tools.vocabulary import Evidence, Scope
@@ -91,7 +91,7 @@ async def test_a_cancelled_run_leaves_one_release_and_publishes_nothing_afterwar
             stop=stop,
         )
     )
-    await reached.wait()
+    await arrival(reached, work)
     stop.set()
     release = await work
     assert (release["outcome"], release["fallback_type"]) == ("CANCELLED", None)
@@ -116,7 +116,7 @@ async def test_a_thread_goes_on_after_a_cancelled_run(where: str) -> None:
     work = asyncio.create_task(
         diagnose(driven.graph, GIVEN, thread_id=driven.thread, context=context, on_event=lambda _: None, stop=stop)
     )
-    await reached.wait()
+    await arrival(reached, work)
     stop.set()
     first = await work
     driven.diagnosis.script = [no_conclusion()]
@@ -138,7 +138,7 @@ async def test_a_cancelled_caller_leaves_the_release_and_stays_cancelled() -> No
             on_event=lambda _: None,
         )
     )
-    await reached.wait()
+    await arrival(reached, work)
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work
@@ -149,7 +149,7 @@ async def test_a_run_killed_without_a_word_shows_as_a_run_without_a_release() ->
     reached = asyncio.Event()
     driven = _hanging("tool", reached)
     work = asyncio.create_task(driven.graph.ainvoke(GIVEN, driven.config()))
-    await reached.wait()
+    await arrival(reached, work)
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work

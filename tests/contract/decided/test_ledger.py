@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from graph.agent import build_graph
 from graph.contract.records import InvocationRecord
 from tests.support.drafts import changes, draft, metrics, reply, verdict
-from tests.support.driving import Clock, Rig, harness, rig
+from tests.support.driving import Clock, Rig, arrival, harness, rig
 from tests.support.payload import spoken
 from tests.support.scripted import ScriptedChatModel, ScriptedTool, evidence, no_conclusion, request
 from tests.support.stores import DyingStore, NotingStore, RaisingStore
@@ -62,7 +62,7 @@ async def test_a_key_of_another_branch_is_not_verified() -> None:
 
 async def _die(driven: Rig, store: DyingStore, given: Any) -> None:
     work = asyncio.create_task(driven.graph.ainvoke(given, driven.config()))
-    await store.reached.wait()
+    await arrival(store.reached, work)
     store.reached.clear()
     work.cancel()
     with pytest.raises(asyncio.CancelledError):

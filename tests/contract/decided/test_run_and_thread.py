@@ -110,7 +110,7 @@ async def test_two_concurrent_runs_count_each_for_itself() -> None:
     class _Meeting(ScriptedTool):
         @override
         async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
-            await asyncio.wait_for(meeting.wait(), timeout=30)
+            await meeting.wait()
             return await super().collect(scope, arguments, incident)
 
     script: dict[str, list[Any]] = {
