@@ -1,0 +1,144 @@
+"""Zhizhi itself, and Zhizhi with one of its parts taken away: what each part is worth.
+
+The variants are built here, from the graph's own parts; the product has no switch for them.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.runtime import Runtime
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
+
+from evals.cases import Attempt, Case, Target
+from evals.targets import WITHOUT_EVIDENCE_GUARD, WITHOUT_SEMANTIC_GUARD, WITHOUT_STOP
+from evals.targets.reading import attempt_of
+from graph.agent import DiagnosisGraph, compile_graph, lay_out
+from graph.contract.release import cited_sources
+from graph.contract.vocabulary import ModelComponent
+from graph.ledger import records_of
+from graph.models.offline import OFFLINE_MODEL_NAME, offline_models
+from graph.models.registry import GivenModels, choose_models
+from graph.nodes.edge import Node, contained
+from graph.parts import Parts
+from graph.running import diagnose
+from graph.settings import DiagnosisContext, HarnessSettings
+from graph.state import DiagnosisState
+from graph.views import draft_of, keys_of
+from tools.base import EvidenceTool
+
+THREAD = "case"
+NEVER = 1_000_000
+"""A threshold that no run reaches."""
+
+
+class Zhizhi:
+    """A target that runs the graph, or the variant of it that `name` says."""
+
+    def __init__(self, name: str, models: GivenModels | None, settings: HarnessSettings) -> None:
+        self.name = name
+        self._models = models
+        # An endpoint that is away must fail the case, not hand it to the offline model under the endpoint's name.
+        alone = settings.model.model_copy(update={"fallback": "none"})
+        self._settings = settings.model_copy(update={"model": alone})
+
+    async def attempt(self, case: Case, tools: Sequence[EvidenceTool]) -> Attempt:
+        """Run the graph on the case, each time in a fresh thread and ledger."""
+        graph = self.graph(tools)
+        events: list[dict[str, Any]] = []
+        started = time.monotonic()
+        release = await diagnose(
+            graph,
+            inputs_of(case),
+            thread_id=THREAD,
+            context=DiagnosisContext(locale=case.locale),
+            on_event=events.append,
+        )
+        seconds = time.monotonic() - started
+        config: RunnableConfig = {"configurable": {"thread_id": THREAD}}
+        state = (await graph.aget_state(config)).values
+        return attempt_of(release, events, state.get("transcript") or [], seconds)
+
+    def graph(self, tools: Sequence[EvidenceTool]) -> DiagnosisGraph:
+        """Return the compiled variant over `tools`."""
+        settings = without_stop(self._settings) if self.name == WITHOUT_STOP else self._settings
+        models, names = choose_models(self._models, settings)
+        if self.name == WITHOUT_SEMANTIC_GUARD:
+            models = {**models, ModelComponent.SEMANTIC_GUARD: Nodding()}
+        parts = Parts(
+            models=models,
+            model_names=names,
+            offline=offline_models(),
+            offline_name=OFFLINE_MODEL_NAME,
+            tools=_by_name(tools),
+            settings=settings,
+            own_store=InMemoryStore(),
+        )
+        builder = lay_out(parts)
+        if self.name == WITHOUT_EVIDENCE_GUARD:
+            del builder.nodes["evidence_guard"]
+            builder.add_node("evidence_guard", make_open_guard(parts), destinations={"semantic_guard": "unchecked"})
+        return compile_graph(builder, checkpointer=InMemorySaver())
+
+
+def inputs_of(case: Case) -> dict[str, Any]:
+    """Return the graph's input for a case."""
+    inputs: dict[str, Any] = {"messages": [{"role": "user", "content": case.query}]}
+    return inputs if case.incident is None else {**inputs, "incident": case.incident}
+
+
+def without_stop(settings: HarnessSettings) -> HarnessSettings:
+    """Return the settings with thresholds out of reach: neither saturation nor protocol violations end collection.
+
+    The budgets stay; they're what a harness without the contract has, too.
+    """
+    never = {"stop_after_consecutive_no_gain": NEVER, "stop_after_consecutive_protocol_violations": NEVER}
+    return settings.model_copy(update={"chat": settings.chat.model_copy(update=never)})
+
+
+def make_open_guard(parts: Parts) -> Node[Literal["semantic_guard"]]:
+    """Return a node in the EvidenceGuard's place that lets every concluded draft through."""
+
+    @contained(parts, on_failure="safe_fallback")
+    async def open_guard(
+        state: DiagnosisState, runtime: Runtime[DiagnosisContext]
+    ) -> Command[Literal["semantic_guard"]]:
+        records = records_of(await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now()))
+        sources = [source.model_dump(mode="json") for source in cited_sources(draft_of(state), records)]
+        return Command(goto="semantic_guard", update={"verified_sources": sources})
+
+    return open_guard
+
+
+class Nodding(BaseChatModel):
+    """A SemanticGuard's model that finds everything supported."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "nodding"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        verdict = AIMessage('{"verdict": "SUPPORTED", "reason": ""}')
+        return ChatResult(generations=[ChatGeneration(message=verdict)])
+
+
+def _by_name(tools: Sequence[EvidenceTool]) -> Mapping[str, EvidenceTool]:
+    return {tool.name: tool for tool in tools}
+
+
+def make_target(name: str, models: GivenModels | None, settings: HarnessSettings) -> Target:
+    """Return Zhizhi or the variant called `name`."""
+    return Zhizhi(name, models, settings)
