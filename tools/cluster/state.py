@@ -1,0 +1,82 @@
+"""A cluster as the tools ask it: frozen in a file now, alive behind the same questions later."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Raw: TypeAlias = str | dict[str, Any] | list[Any]
+"""What the cluster's own client answers: a table, a description, a manifest, or JSON."""
+
+
+@dataclass(frozen=True)
+class Absent:
+    """The object that was asked for by its name isn't there, in a place that is known. `near`: names that are."""
+
+    kind: str
+    name: str
+    near: tuple[str, ...] = ()
+
+
+class ClusterState(ABC):
+    """The read-only questions that the cluster's tools ask.
+
+    Kinds are canonical plurals (`tools.cluster.kinds`), `namespace` None for kinds that lie in none. Every question
+    raises SourceFailure where it can't be answered: UNKNOWN_SELECTOR for a name that the cluster has never known,
+    QUERY_REJECTED or SOURCE_MISSING where it holds no answer. An empty answer is a blank text or an empty collection.
+    """
+
+    namespace: str
+    """The namespace of questions that name none."""
+
+    @abstractmethod
+    def names(self, kind: str, namespace: str | None) -> tuple[str, ...]:
+        """Return the names of the objects of a kind, as far as they are known without asking."""
+
+    @abstractmethod
+    def apps(self) -> tuple[str, ...]:
+        """Return the names of the applications, as far as they are known without asking."""
+
+    @abstractmethod
+    async def table(
+        self, kind: str, namespace: str | None, name: str | None, selector: str | None, *, view: str | None
+    ) -> Raw | Absent:
+        """Return the table of a kind, of one object, or of those that a label selector takes.
+
+        `view`: `wide`, `labels` or None; a display option, given as far as the cluster can.
+        """
+
+    @abstractmethod
+    async def description(self, kind: str, namespace: str | None, name: str) -> Raw | Absent:
+        """Return the long description of one object with its events."""
+
+    @abstractmethod
+    async def manifest(self, app: str) -> Raw:
+        """Return what was applied for an application: a YAML stream."""
+
+    @abstractmethod
+    async def dependencies(self, service: str) -> Raw:
+        """Return who calls a service and whom it calls."""
+
+    @abstractmethod
+    async def connectivity(self, namespace: str, service: str, port: int) -> Raw:
+        """Return the report of a TCP probe of a service's port."""
+
+    @abstractmethod
+    async def alerts(self) -> Raw:
+        """Return the open alerts of the cluster."""
+
+    @abstractmethod
+    async def recent_logs(self, namespace: str, service: str) -> Raw:
+        """Return the newest log lines of a service, oldest first."""
+
+    @abstractmethod
+    async def error_logs(self, namespace: str, service: str) -> Raw:
+        """Return the patterns of a service's error lines with counts and samples."""
+
+    @abstractmethod
+    async def configuration(self) -> Raw:
+        """Return all nodes with status, taints, labels, conditions and allocatable resources."""
+
+    @abstractmethod
+    async def node_service(self, node: str, component: str) -> Raw:
+        """Return the state of a component (`kubelet`, `containerd`, …) on a node, with its newest log lines."""
