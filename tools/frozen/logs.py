@@ -2,7 +2,7 @@
 """The log table of a frozen incident: one row a record, stack traces joined to the record that they belong to."""
 
 from tools.frozen.database import Quality, Rows, Source
-from tools.frozen.records import check_readable, load_documents
+from tools.frozen.records import check_readable, load_documents, rejected
 from tools.frozen.sql import LINES, Document, names
 
 MAX_TAIL_LINES = 60
@@ -109,7 +109,7 @@ def _load_lines(rows: Rows, source: Source) -> int:
         rows.run("CREATE TABLE documents (seq BIGINT, line VARCHAR, doc JSON)")
         return 0
     rows.run(_FROM_LINES, path=source.path)
-    broken = int(
+    broken = rejected(rows) + int(
         rows.all(f"SELECT count(*) FROM documents WHERE doc IS NULL AND NOT regexp_matches(line, {_CONTINUES})")[0][0]
     )
     check_readable(rows, broken)

@@ -27,11 +27,11 @@ def load_documents(rows: Rows, source: Source) -> int:
         if source.sort != "json":
             raise
         rows.run(f"CREATE TABLE documents AS {SALVAGED}", path=source.path)
-    rejected = _rejected(rows) if source.sort == "csv" else 0
+    lost = rejected(rows)
     broken = rows.all(f"SELECT count(*) FROM documents WHERE {_BROKEN}")[0][0]
     rows.run(f"DELETE FROM documents WHERE {_BROKEN}")
-    check_readable(rows, rejected + int(broken))
-    return rejected + int(broken)
+    check_readable(rows, lost + int(broken))
+    return lost + int(broken)
 
 
 def check_readable(rows: Rows, broken: int) -> None:
@@ -40,7 +40,10 @@ def check_readable(rows: Rows, broken: int) -> None:
         raise SourceFailure(SourceError.SOURCE_UNREADABLE)
 
 
-def _rejected(rows: Rows) -> int:
+def rejected(rows: Rows) -> int:
+    """Return how many lines DuckDB itself refused (too long, too many columns) since this was last asked."""
+    if not rows.all("SELECT 1 FROM duckdb_tables() WHERE table_name = 'reject_errors'"):
+        return 0
     broken = rows.all("SELECT count(DISTINCT line) FROM reject_errors")[0][0]
     rows.run("DROP TABLE reject_errors")
     rows.run("DROP TABLE reject_scans")

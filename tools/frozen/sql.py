@@ -48,14 +48,14 @@ PLAIN_FIELDS = r"""
 LINES = """
     SELECT row_number() OVER () AS seq, line
     FROM read_csv($path, auto_detect = false, columns = {'line': 'VARCHAR'}, delim = chr(1), quote = '', escape = '',
-        header = false, ignore_errors = true, strict_mode = false, null_padding = true, max_line_size = 16000000)
+        header = false, ignore_errors = true, store_rejects = true, strict_mode = false, null_padding = true)
     """
-"""A text file's raw lines in the file's order."""
+"""A text file's raw lines, up to 2 MB each, in the file's order."""
 
 _CSV = """
     SELECT row_number() OVER () AS seq, to_json(one) AS doc
     FROM read_csv($path, header = true, all_varchar = true, delim = ',', quote = '"', escape = '"',
-        ignore_errors = true, store_rejects = true, max_line_size = 16000000) AS one
+        ignore_errors = true, store_rejects = true) AS one
     """
 _PARQUET = "SELECT row_number() OVER () AS seq, to_json(one) AS doc FROM read_parquet($path) AS one"
 _ARRAY = """

@@ -58,7 +58,9 @@ async def test_cancelling_the_asker_ends_the_query(logs: Database) -> None:
             loop.call_soon_threadsafe(ended.set)
 
     asker = asyncio.create_task(logs.ask("UTC", endless))
-    await started.wait()
+    waiting = asyncio.create_task(started.wait())
+    await asyncio.wait([asker, waiting], return_when=asyncio.FIRST_COMPLETED)
+    assert not asker.done()
     asker.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asker

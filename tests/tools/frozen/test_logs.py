@@ -77,6 +77,14 @@ async def test_broken_lines_are_counted_and_the_rest_is_read(write: Writer, ask:
     assert evidence.notes == ("BROKEN_LINES:5",)
 
 
+async def test_a_line_beyond_all_bounds_is_broken(write: Writer, ask: Asker) -> None:
+    lines = [json.dumps(row) for row in RECORDS]
+    text = "\n".join([lines[0], json.dumps(record("11:00:01", "x" * 2_500_000)), *lines[1:]])
+    evidence = await ask(write({"logs.ndjson": text}), "search_logs")
+    assert sum(line.startswith("log ") for line in evidence.content) == 4
+    assert evidence.notes == ("BROKEN_LINES:1",)
+
+
 async def test_a_raw_stack_trace_belongs_to_the_record_before_it(write: Writer, ask: Asker) -> None:
     lines = [
         json.dumps(record("11:20:00", "java.lang.IllegalStateException: checkout failed")),
