@@ -83,10 +83,10 @@ async def _attempt(question: Question[T], answer: Answer[T], limits: Limits, par
         answer.failure = failure.code
         if failure.input_tokens is not None:
             usage = (failure.input_tokens, failure.output_tokens)
-    _audit(question.component, answer, usage, recorder)
+    audit_attempt(question.component, answer, usage, recorder)
 
 
-def _audit(
+def audit_attempt(
     component: ModelComponent, answer: Answer[T], usage: tuple[int | None, int | None], recorder: Recorder
 ) -> None:
     """The same counts go to the budget, the trace and the step; what the provider didn't report is shown as a gap."""

@@ -7,7 +7,7 @@ a forked thread, which share both, never write over each other. Every wait on th
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from langgraph.store.base import BaseStore
 from pydantic import ValidationError
@@ -77,6 +77,19 @@ async def _bounded(work: Awaitable[T]) -> T:
         async with asyncio.timeout(STORE_TIMEOUT_SECONDS):
             return await work
     raise LedgerUnavailable
+
+
+def gaps_of(reader: str, checked: Mapping[str, Checked]) -> list[dict[str, Any]]:
+    """Return what the node `reader` couldn't believe of what `Ledger.verified` returned, for the run's record.
+
+    An ERROR record is believed: its code stands in it.
+    """
+    unbelieved = {
+        call_id: found
+        for call_id, found in checked.items()
+        if isinstance(found, LimitationCode) or found is SourceError.LEDGER_UNAVAILABLE
+    }
+    return [{"reader": reader, "call_id": call_id, "code": code.value} for call_id, code in unbelieved.items()]
 
 
 def records_of(checked: Mapping[str, Checked]) -> dict[str, VerifiedRecord]:

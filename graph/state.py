@@ -83,6 +83,10 @@ class DiagnosisState(TypedDict, total=False):
     """The newest canonical answer that `evaluate_gain` has to settle: call id, status, evidence status."""
     draft_text: str | None
     """The model's draft as it came, until it is parsed; None once the run is released."""
+    submissions: list[str]
+    """Private to the run: its draft and the draft's repair as they came, kept for the run's record, never published."""
+    ledger_gaps: list[dict[str, Any]]
+    """Reads of the ledger that gave no believable record: which node read, of which call, and the code that says why."""
     draft: dict[str, Any] | None
     """The parsed draft; after the release it stands at SUCCESS only."""
     draft_violations: list[dict[str, Any]]

@@ -42,7 +42,7 @@ def make_classify(parts: Parts) -> Node[Literal["diagnose", "safe_fallback"]]:
         if state.get("incident"):
             return Command(goto="diagnose", update={"context": {"window": spoken_window(query, state)}})
         if not query:
-            return _not_a_diagnosis({}, {}, recorder)
+            return not_a_diagnosis({}, {}, recorder)
         answer = await _route(query, state, parts, recorder)
         update: dict[str, Any] = {"budget": answer.budget.model_dump(mode="json")}
         route = answer.value
@@ -51,7 +51,7 @@ def make_classify(parts: Parts) -> Node[Literal["diagnose", "safe_fallback"]]:
             return Command(goto="diagnose", update={**update, **recorder.flush()})
         context = {**route.context, "window": spoken_window(query, state) or route.context["window"]}
         if route.kind == "other":
-            return _not_a_diagnosis(context, update, recorder)
+            return not_a_diagnosis(context, update, recorder)
         recorder.event(TraceEventType.RUN_CLASSIFIED, passed=True)
         return Command(goto="diagnose", update={**update, "context": context, **recorder.flush()})
 
@@ -78,9 +78,10 @@ async def _route(query: str, state: DiagnosisState, parts: Parts, recorder: Reco
     return await ask_model(question, budget=budget_of(state), limits=limits, parts=parts, recorder=recorder)
 
 
-def _not_a_diagnosis(
+def not_a_diagnosis(
     context: dict[str, str | None], update: dict[str, Any], recorder: Recorder
 ) -> Command[Literal["diagnose", "safe_fallback"]]:
+    """Return the end of a run that has nothing to diagnose, and what its query would have had to name."""
     recorder.event(TraceEventType.RUN_CLASSIFIED, passed=False)
     missing = [info.value for name, info in MISSING_BY_CONTEXT.items() if not context.get(name)]
     ended = {"ending": Ending.NOT_A_DIAGNOSIS.value, "missing_info": missing, "context": context}

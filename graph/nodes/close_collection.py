@@ -3,6 +3,7 @@
 Source: spec "Tool loop completion SHALL project bounded progress once"; contract, "Release", "Gain and stop".
 """
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
@@ -14,7 +15,7 @@ from graph.contract.records import VerifiedRecord
 from graph.contract.release import verified_source
 from graph.contract.snapshot import LimitationWord, project_snapshot
 from graph.contract.vocabulary import Ending, FailureCode, LimitationCode, StopReason, TraceEventType
-from graph.ledger import Checked, records_of
+from graph.ledger import Checked, gaps_of, records_of
 from graph.nodes.edge import Node, contained
 from graph.parts import Parts
 from graph.recording import Recorder
@@ -32,17 +33,23 @@ def make_close_collection(parts: Parts) -> Node[To]:
     async def close_collection(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
         checked = await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now())
-        draft, ending = _read_draft(state)
-        update = {**_snapshot(state, checked, ending, recorder), "draft_text": None}
-        if draft is not None:
-            update |= {"draft": draft.model_dump(mode="json")}
-        if ending is None:
-            return Command(goto="evidence_guard", update={**update, **recorder.flush()})
-        if draft is not None and ending is Ending.NO_CONCLUSION:
-            update |= _no_conclusion(draft, records_of(checked))
-        return Command(goto="safe_fallback", update={**update, "ending": ending.value, **recorder.flush()})
+        return closed(state, checked, recorder)
 
     return close_collection
+
+
+def closed(state: DiagnosisState, checked: Mapping[str, Checked], recorder: Recorder) -> Command[To]:
+    """Return the snapshot, the parsed draft, and the way on, from what checking the ledger gave."""
+    draft, ending = _read_draft(state)
+    gaps = [*(state.get("ledger_gaps") or ()), *gaps_of("close_collection", checked)]
+    update = {**_snapshot(state, checked, ending, recorder), "draft_text": None, "ledger_gaps": gaps}
+    if draft is not None:
+        update |= {"draft": draft.model_dump(mode="json")}
+    if ending is None:
+        return Command(goto="evidence_guard", update={**update, **recorder.flush()})
+    if draft is not None and ending is Ending.NO_CONCLUSION:
+        update |= no_conclusion(draft, records_of(checked))
+    return Command(goto="safe_fallback", update={**update, "ending": ending.value, **recorder.flush()})
 
 
 def _read_draft(state: DiagnosisState) -> tuple[Draft | None, Ending | None]:
@@ -65,7 +72,7 @@ def _read_draft(state: DiagnosisState) -> tuple[Draft | None, Ending | None]:
 
 
 def _snapshot(
-    state: DiagnosisState, checked: dict[str, Checked], ending: Ending | None, recorder: Recorder
+    state: DiagnosisState, checked: Mapping[str, Checked], ending: Ending | None, recorder: Recorder
 ) -> dict[str, Any]:
     stop = progress_of(state).stop_reason
     failure = state.get("failure")
@@ -85,8 +92,8 @@ def _snapshot(
     return {"progress_snapshot": snapshot.model_dump(mode="json")}
 
 
-def _no_conclusion(draft: Draft, records: dict[str, VerifiedRecord]) -> dict[str, Any]:
-    """Bad references are dropped, the good ones count, nothing is repaired."""
+def no_conclusion(draft: Draft, records: Mapping[str, VerifiedRecord]) -> dict[str, Any]:
+    """Return what a draft without a conclusion leaves: bad references dropped, the good ones counted."""
     good = no_conclusion_references(draft, records)
     return {
         "verified_sources": [verified_source(records[call_id]).model_dump(mode="json") for call_id in good],

@@ -4,7 +4,7 @@ Source: contract, "Run and thread" (call ids), "Budgets", "When the model is awa
 """
 
 import json
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -34,6 +34,7 @@ STEPS_TO_CLOSE = 9
 """The super-steps of the longest orderly way from here to the end: a request or a draft, guards, repair, release."""
 
 To = Literal["tool_gate", "close_collection"]
+T = TypeVar("T")
 
 
 def make_diagnose(parts: Parts) -> Node[To]:
@@ -43,13 +44,13 @@ def make_diagnose(parts: Parts) -> Node[To]:
     async def diagnose(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
         if state["remaining_steps"] <= STEPS_TO_CLOSE:
-            return _budget_stop(state, BudgetKind.STEPS, {}, recorder)
+            return budget_stop(state, BudgetKind.STEPS, {}, recorder)
         answer = await _ask(state, parts, recorder)
         update: dict[str, Any] = {
             "budget": answer.budget.model_dump(mode="json"),
             "agent_steps": [*state["agent_steps"], *answer.steps],
         }
-        if _away(answer, state):
+        if away(answer, state):
             recorder.event(TraceEventType.MODEL_HANDED_OVER, code=answer.failure)
             recorder.progress("HANDED_OVER")
             answer = await _ask(amended(state, {**update, "handed_over": True}), parts, recorder)
@@ -57,10 +58,10 @@ def make_diagnose(parts: Parts) -> Node[To]:
             update["agent_steps"] = [*update["agent_steps"], *answer.steps]
             update["handed_over"] = True
         if answer.value is not None:
-            return _answered(answer.value, state, update, recorder)
+            return answered(answer.value, state, update, recorder)
         if answer.exhausted:
-            return _budget_stop(state, answer.exhausted, update, recorder)
-        return _model_failed(answer, update, recorder)
+            return budget_stop(state, answer.exhausted, update, recorder)
+        return model_failed(answer, update, recorder)
 
     return diagnose
 
@@ -106,25 +107,28 @@ def _schemas(state: DiagnosisState, parts: Parts) -> list[dict[str, Any]]:
     return [tool_schema(tool, pending=pending) for tool in parts.tools.values()]
 
 
-def _away(answer: Answer[AIMessage], state: DiagnosisState) -> bool:
+def away(answer: Answer[T], state: DiagnosisState) -> bool:
     """The endpoint can't be reached at the run's first diagnosis call, and the run may, and can, be handed over."""
     allowed = limits_of(state).model_fallback == "offline" and not state["handed_over"] and not answer.exhausted
     return allowed and not state["agent_steps"] and answer.failure is FailureCode.MODEL_UNREACHABLE
 
 
-def _answered(reply: AIMessage, state: DiagnosisState, update: dict[str, Any], recorder: Recorder) -> Command[To]:
+def answered(reply: AIMessage, state: DiagnosisState, update: dict[str, Any], recorder: Recorder) -> Command[To]:
+    """Return the way on from a reply: to the gate with its requests, named, or to collection's end with a draft."""
     if reply.tool_calls or reply.invalid_tool_calls:
         named, count = name_calls(reply, run_number=state["run_number"], named=state["calls_named"])
         update |= {"transcript": [named], "calls_named": count}
         return Command(goto="tool_gate", update={**update, **recorder.flush()})
     progress = clear_pending(progress_of(state))
-    update |= {"draft_text": str(reply.text), **progress_update(progress)}
+    text = str(reply.text)
+    update |= {"draft_text": text, "submissions": [text], **progress_update(progress)}
     return Command(goto="close_collection", update={**update, **recorder.flush()})
 
 
-def _budget_stop(
+def budget_stop(
     state: DiagnosisState, exhausted: BudgetKind, update: dict[str, Any], recorder: Recorder
 ) -> Command[To]:
+    """Return the end of collection by a budget that forbids the next call."""
     before = progress_of(state)
     progress = set_stop_reason(before, StopReason.BUDGET_LIMIT_REACHED)
     recorder.event(TraceEventType.STOP_REASON_SET, stop_reason=StopReason.BUDGET_LIMIT_REACHED, budget=exhausted)
@@ -132,7 +136,8 @@ def _budget_stop(
     return Command(goto="close_collection", update={**update, **ended, **recorder.flush()})
 
 
-def _model_failed(answer: Answer[AIMessage], update: dict[str, Any], recorder: Recorder) -> Command[To]:
+def model_failed(answer: Answer[T], update: dict[str, Any], recorder: Recorder) -> Command[To]:
+    """Return the end of collection by a model that gave no usable reply."""
     code = answer.failure or FailureCode.INTERNAL_ERROR
     recorder.event(TraceEventType.RUN_FAILURE, code=code)
     ended = {"ending": Ending.MODEL_FAILED.value, "failure": code.value}

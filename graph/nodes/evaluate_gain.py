@@ -3,7 +3,7 @@
 Source: spec "Harness SHALL assign only deterministic no-gain signals"; contract, "Gain and stop", "Answers of tools".
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -26,25 +26,29 @@ def make_evaluate_gain(parts: Parts) -> Node[To]:
     @contained(parts, on_failure="close_collection")
     async def evaluate_gain(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
-        answer = state.get("last_answer") or {}
-        before = progress_of(state)
-        found = answer["evidence_status"]
-        after = settle_answer(
-            before,
-            call_id=answer["call_id"],
-            status=InvocationStatus(answer["status"]),
-            evidence_status=EvidenceStatus(found) if found else None,
-            threshold=limits_of(state).stop_after_consecutive_no_gain,
-        )
-        if found == EvidenceStatus.NO_EVIDENCE:
-            gain = InformationGain.NO_GAIN
-            told = {"call_id": answer["call_id"], "information_gain": gain}
-            recorder.event(TraceEventType.INFORMATION_GAIN, **told, decided_by_rule=True)
-            recorder.progress("SETTLED", **told, by="RULE")
-        if after.stop_reason and not before.stop_reason:
-            reached = {"stop_reason": after.stop_reason, "collection_state": after.collection_state}
-            recorder.event(TraceEventType.STOP_REASON_SET, **reached)
-        update = {**progress_update(after), "last_answer": None, **recorder.flush()}
-        return Command(goto="diagnose", update=update)
+        return Command(goto="diagnose", update=settled(state, recorder))
 
     return evaluate_gain
+
+
+def settled(state: DiagnosisState, recorder: Recorder) -> dict[str, Any]:
+    """Return the state update that settles the newest answer, its events flushed."""
+    answer = state.get("last_answer") or {}
+    before = progress_of(state)
+    found = answer["evidence_status"]
+    after = settle_answer(
+        before,
+        call_id=answer["call_id"],
+        status=InvocationStatus(answer["status"]),
+        evidence_status=EvidenceStatus(found) if found else None,
+        threshold=limits_of(state).stop_after_consecutive_no_gain,
+    )
+    if found == EvidenceStatus.NO_EVIDENCE:
+        gain = InformationGain.NO_GAIN
+        told = {"call_id": answer["call_id"], "information_gain": gain}
+        recorder.event(TraceEventType.INFORMATION_GAIN, **told, decided_by_rule=True)
+        recorder.progress("SETTLED", **told, by="RULE")
+    if after.stop_reason and not before.stop_reason:
+        reached = {"stop_reason": after.stop_reason, "collection_state": after.collection_state}
+        recorder.event(TraceEventType.STOP_REASON_SET, **reached)
+    return {**progress_update(after), "last_answer": None, **recorder.flush()}

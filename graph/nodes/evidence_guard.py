@@ -4,15 +4,16 @@ Source: spec "Deterministic Draft and evidence validation"; contract, "EvidenceG
 """
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from graph.contract.evidence import check_draft
+from graph.contract.evidence import DraftViolation, check_draft
 from graph.contract.release import cited_sources
 from graph.contract.vocabulary import Ending, TraceEventType
-from graph.ledger import records_of
+from graph.ledger import Checked, gaps_of, records_of
 from graph.nodes.edge import Node, contained
 from graph.parts import Parts
 from graph.recording import Recorder
@@ -31,20 +32,29 @@ def make_evidence_guard(parts: Parts) -> Node[To]:
     @contained(parts, on_failure="safe_fallback")
     async def evidence_guard(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
-        draft = draft_of(state)
-        records = records_of(await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now()))
-        violations = await asyncio.to_thread(check_draft, draft, records, zone=state["zone"])
-        codes = tuple(dict.fromkeys(violation.code for violation in violations))[:MAX_VIOLATIONS_TOLD]
-        recorder.event(TraceEventType.EVIDENCE_GUARD, passed=not violations, violations=codes)
-        if not violations:
-            sources = [source.model_dump(mode="json") for source in cited_sources(draft, records)]
-            return Command(goto="semantic_guard", update={"verified_sources": sources, **recorder.flush()})
-        if state["repaired"]:
-            refused = {"ending": Ending.EVIDENCE_REFUSED.value, **recorder.flush()}
-            return Command(goto="safe_fallback", update=refused)
-        told = [
-            {"code": v.code.value, "path": v.path, **({"detail": v.detail} if v.detail else {})} for v in violations
-        ]
-        return Command(goto="evidence_repair", update={"draft_violations": told, **recorder.flush()})
+        checked = await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now())
+        violations = await asyncio.to_thread(check_draft, draft_of(state), records_of(checked), zone=state["zone"])
+        return judged(state, checked, violations, recorder)
 
     return evidence_guard
+
+
+def judged(
+    state: DiagnosisState,
+    checked: Mapping[str, Checked],
+    violations: Sequence[DraftViolation],
+    recorder: Recorder,
+) -> Command[To]:
+    """Return the way on from what `check_draft` held against the draft."""
+    gaps = [*(state.get("ledger_gaps") or ()), *gaps_of("evidence_guard", checked)]
+    codes = tuple(dict.fromkeys(violation.code for violation in violations))[:MAX_VIOLATIONS_TOLD]
+    recorder.event(TraceEventType.EVIDENCE_GUARD, passed=not violations, violations=codes)
+    update = {"ledger_gaps": gaps, **recorder.flush()}
+    if not violations:
+        cited = cited_sources(draft_of(state), records_of(checked))
+        sources = [source.model_dump(mode="json") for source in cited]
+        return Command(goto="semantic_guard", update={**update, "verified_sources": sources})
+    if state["repaired"]:
+        return Command(goto="safe_fallback", update={**update, "ending": Ending.EVIDENCE_REFUSED.value})
+    told = [{"code": v.code.value, "path": v.path, **({"detail": v.detail} if v.detail else {})} for v in violations]
+    return Command(goto="evidence_repair", update={**update, "draft_violations": told})

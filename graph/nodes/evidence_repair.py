@@ -5,18 +5,18 @@ no-conclusion path).
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from graph.asking import Question, ask_model
+from graph.asking import Answer, Question, ask_model
 from graph.contract.draft import Draft, DraftUnreadable, parse_draft
-from graph.contract.evidence import no_conclusion_references
-from graph.contract.release import verified_source
 from graph.contract.vocabulary import Ending, ModelComponent, TraceEventType
-from graph.ledger import records_of
+from graph.ledger import Checked, gaps_of, records_of
+from graph.nodes.close_collection import no_conclusion
 from graph.nodes.edge import Node, contained
 from graph.nodes.evidence_json import evidence_json
 from graph.parts import Parts
@@ -35,7 +35,8 @@ def make_evidence_repair(parts: Parts) -> Node[To]:
     @contained(parts, on_failure="safe_fallback")
     async def evidence_repair(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
-        records = records_of(await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now()))
+        checked = await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now())
+        records = records_of(checked)
         draft = draft_of(state)
         body = {
             "draft": state["draft"],
@@ -50,24 +51,32 @@ def make_evidence_repair(parts: Parts) -> Node[To]:
         question = Question(component, parts.model(component, state), messages, lambda reply: str(reply.text))
         budget, limits = budget_of(state), limits_of(state)
         answer = await ask_model(question, budget=budget, limits=limits, parts=parts, recorder=recorder)
-        repaired = _read(answer.value)
-        recorder.event(TraceEventType.EVIDENCE_REPAIR, passed=repaired is not None, code=answer.failure)
-        update: dict[str, Any] = {"budget": answer.budget.model_dump(mode="json"), "repaired": True}
-        if repaired is None:
-            update["ending"] = Ending.EVIDENCE_REFUSED.value
-            return Command(goto="safe_fallback", update={**update, **recorder.flush()})
-        update["draft"] = repaired.model_dump(mode="json")
-        if repaired.conclusion is not None:
-            return Command(goto="evidence_guard", update={**update, **recorder.flush()})
-        good = no_conclusion_references(repaired, records)
-        update |= {
-            "ending": Ending.NO_CONCLUSION.value,
-            "verified_sources": [verified_source(records[call_id]).model_dump(mode="json") for call_id in good],
-            "missing_info": [info.value for info in repaired.limitations.missing_info],
-        }
-        return Command(goto="safe_fallback", update={**update, **recorder.flush()})
+        return repaired(state, checked, answer, recorder)
 
     return evidence_repair
+
+
+def repaired(
+    state: DiagnosisState, checked: Mapping[str, Checked], answer: Answer[str], recorder: Recorder
+) -> Command[To]:
+    """Return the way on from the repair's answer: its draft goes to the guard again, nothing else is published."""
+    draft = _read(answer.value)
+    recorder.event(TraceEventType.EVIDENCE_REPAIR, passed=draft is not None, code=answer.failure)
+    update: dict[str, Any] = {
+        "budget": answer.budget.model_dump(mode="json"),
+        "repaired": True,
+        "ledger_gaps": [*(state.get("ledger_gaps") or ()), *gaps_of("evidence_repair", checked)],
+        **recorder.flush(),
+    }
+    if answer.value is not None:
+        update["submissions"] = [*(state.get("submissions") or ()), answer.value]
+    if draft is None:
+        return Command(goto="safe_fallback", update={**update, "ending": Ending.EVIDENCE_REFUSED.value})
+    update["draft"] = draft.model_dump(mode="json")
+    if draft.conclusion is not None:
+        return Command(goto="evidence_guard", update=update)
+    left = no_conclusion(draft, records_of(checked))
+    return Command(goto="safe_fallback", update={**update, **left, "ending": Ending.NO_CONCLUSION.value})
 
 
 def _read(text: str | None) -> Draft | None:

@@ -54,10 +54,14 @@ def make_open_run(parts: Parts) -> Node[Literal["classify"]]:
 
 def fresh_run(parts: Parts, now: datetime) -> DiagnosisState:
     """Return a new run's id and limits, and every channel that a run owns, empty. `now` is aware."""
+    own = {"run_id": uuid.uuid4().hex, "limits": parts.settings.limits().model_dump(mode="json")}
+    return amended({}, {**own, **fresh_channels(now.timestamp())})
+
+
+def fresh_channels(started_at: float) -> dict[str, Any]:
+    """Return every channel that a run owns and fills as it goes, empty. `started_at` is POSIX seconds."""
     fresh: dict[str, Any] = {
-        "run_id": uuid.uuid4().hex,
-        "limits": parts.settings.limits().model_dump(mode="json"),
-        "budget": Budget(started_at=now.timestamp()).model_dump(mode="json"),
+        "budget": Budget(started_at=started_at).model_dump(mode="json"),
         **progress_update(Progress()),
         "calls_named": 0,
         "trace_dropped": 0,
@@ -65,9 +69,9 @@ def fresh_run(parts: Parts, now: datetime) -> DiagnosisState:
         "handed_over": False,
     }
     lists = ("invocation_keys", "agent_steps", "trace", "draft_violations", "missing_info", "verified_sources")
+    kept = ("submissions", "ledger_gaps")
     absent = ("last_answer", "draft_text", "draft", "progress_snapshot", "ending", "failure", "release")
-    fresh |= {name: [] for name in lists} | dict.fromkeys(absent) | {"context": {}, "help": {}}
-    return amended({}, fresh)
+    return fresh | {name: [] for name in (*lists, *kept)} | dict.fromkeys(absent) | {"context": {}, "help": {}}
 
 
 def incident_time(incident: Mapping[str, Any], zone: str) -> datetime | None:

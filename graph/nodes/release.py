@@ -3,6 +3,7 @@
 Source: spec "Fail-closed release policy"; contract, "Release", "Trace and audit".
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from langchain_core.messages import AIMessage
@@ -43,16 +44,19 @@ def make_release(parts: Parts) -> ReleaseNode:
 
     async def release(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> dict[str, Any]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
-        return released(state, parts, recorder)
+        return released(state, recorder, lambda: diagnosing_model(state, parts))
 
     return release
 
 
-def released(state: DiagnosisState, parts: Parts, recorder: Recorder) -> dict[str, Any]:
-    """Return the state update that publishes the run's Release. Where it can't be composed, it's FAILED, in order."""
+def released(state: DiagnosisState, recorder: Recorder, model: Callable[[], str | None]) -> dict[str, Any]:
+    """Return the state update that publishes the run's Release. Where it can't be composed, it's FAILED, in order.
+
+    `model` names the model that diagnosed.
+    """
     try:
         _audit(state, recorder)
-        composed = compose(state, parts)
+        composed = compose(state, model())
     except Exception:  # noqa: BLE001 - the last door: whatever is wrong with the state, a Release leaves
         composed = bare_release(state["run_id"], ReleaseOutcome.FAILED, locale_of(state.get("locale")))
     outcome = composed.outcome
@@ -66,7 +70,7 @@ def released(state: DiagnosisState, parts: Parts, recorder: Recorder) -> dict[st
     }
 
 
-def compose(state: DiagnosisState, parts: Parts) -> Release:
+def compose(state: DiagnosisState, model: str | None) -> Release:
     """Return the Release that the contract's table gives for how the run ended."""
     ending = Ending(state.get("ending") or Ending.INTERNAL_ERROR)
     snapshot = snapshot_of(state) or ProgressSnapshot()
@@ -85,7 +89,7 @@ def compose(state: DiagnosisState, parts: Parts) -> Release:
         observed_facts=snapshot.observed_facts,
         limitations=_limitations(state, snapshot),
         missing_info=missing,
-        model=diagnosing_model(state, parts),
+        model=model,
     )
     sources = [] if refused else state.get("verified_sources") or []
     given = {name: value for name, value in {**helpful, "verified_sources": sources}.items() if value is not None}

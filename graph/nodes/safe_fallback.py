@@ -3,6 +3,7 @@
 Source: contract, "Release" ("A FALLBACK helps").
 """
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
@@ -18,12 +19,13 @@ from graph.contract.gaps import (
 )
 from graph.contract.records import InvocationRecord
 from graph.contract.vocabulary import InvocationStatus
-from graph.ledger import Ledger, LedgerUnavailable, records_of
+from graph.ledger import Ledger, LedgerUnavailable, gaps_of, records_of
 from graph.nodes.edge import Node, contained
 from graph.parts import Parts
 from graph.settings import DiagnosisContext
 from graph.state import DiagnosisState
 from graph.views import incident_context, keys_of
+from tools.base import EvidenceTool, IncidentContext
 
 To = Literal["release"]
 
@@ -34,28 +36,35 @@ def make_safe_fallback(parts: Parts) -> Node[To]:
     @contained(parts, on_failure="release")
     async def safe_fallback(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
         ledger = parts.ledger(state, runtime)
-        records = list(records_of(await ledger.verified(keys_of(state), now=parts.now())).values())
+        checked = await ledger.verified(keys_of(state), now=parts.now())
+        records = list(records_of(checked).values())
         asked = Asked(
             answered=records,
             failed=await _failed(state, ledger, parts),
-            suggested=_suggested(state, parts),
+            suggested=suggestions(incident_context(state), parts.tools.values()),
             pastes={r.call_id: parts.tools[r.tool_name].paste(r.scope) for r in records},
         )
-        onset = measured_onset(records)
-        helpful: dict[str, Any] = {
-            "gaps": [gap.model_dump(mode="json") for gap in find_gaps(asked)],
-            "onset": onset.isoformat() if onset else None,
-            "first_failing": measured_first_failing(records),
-            "unproven_changes": [change.model_dump(mode="json") for change in changes_in_window(records)],
-        }
-        return Command(goto="release", update={"help": helpful})
+        gaps = [*(state.get("ledger_gaps") or ()), *gaps_of("safe_fallback", checked)]
+        return Command(goto="release", update={"help": helpful(asked), "ledger_gaps": gaps})
 
     return safe_fallback
 
 
-def _suggested(state: DiagnosisState, parts: Parts) -> list[CheckedScope]:
-    incident = incident_context(state)
-    suggested = [(tool, tool.suggest(incident)) for tool in parts.tools.values()]
+def helpful(asked: Asked) -> dict[str, Any]:
+    """Return what a fallback offers beside its facts, as JSON."""
+    records = asked.answered
+    onset = measured_onset(records)
+    return {
+        "gaps": [gap.model_dump(mode="json") for gap in find_gaps(asked)],
+        "onset": onset.isoformat() if onset else None,
+        "first_failing": measured_first_failing(records),
+        "unproven_changes": [change.model_dump(mode="json") for change in changes_in_window(records)],
+    }
+
+
+def suggestions(incident: IncidentContext, tools: Iterable[EvidenceTool]) -> list[CheckedScope]:
+    """Return the question that each tool would ask first, with its query to paste; none of a tool that has none."""
+    suggested = [(tool, tool.suggest(incident)) for tool in tools]
     return [(tool.kind, scope, tool.paste(scope)) for tool, scope in suggested if scope is not None]
 
 

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from graph.asking import Question, ask_model
+from graph.asking import Answer, Question, ask_model
 from graph.contract.vocabulary import Ending, ModelComponent, SemanticVerdict, TraceEventType
 from graph.ledger import records_of
 from graph.models.replies import parse_verdict
@@ -44,12 +44,17 @@ def make_semantic_guard(parts: Parts) -> Node[To]:
         question = Question(component, model, messages, lambda reply: parse_verdict(str(reply.text)))
         budget, limits = budget_of(state), limits_of(state)
         answer = await ask_model(question, budget=budget, limits=limits, parts=parts, recorder=recorder)
-        recorder.event(TraceEventType.SEMANTIC_GUARD, verdict=answer.value, code=answer.failure)
-        ending = _ending(answer.value)
-        update = {"budget": answer.budget.model_dump(mode="json"), "ending": ending.value, **recorder.flush()}
-        return Command(goto="release" if ending is Ending.VERIFIED else "safe_fallback", update=update)
+        return reviewed(answer, recorder)
 
     return semantic_guard
+
+
+def reviewed(answer: Answer[SemanticVerdict], recorder: Recorder) -> Command[To]:
+    """Return the way on from the review's answer."""
+    recorder.event(TraceEventType.SEMANTIC_GUARD, verdict=answer.value, code=answer.failure)
+    ending = _ending(answer.value)
+    update = {"budget": answer.budget.model_dump(mode="json"), "ending": ending.value, **recorder.flush()}
+    return Command(goto="release" if ending is Ending.VERIFIED else "safe_fallback", update=update)
 
 
 def _ending(verdict: SemanticVerdict | None) -> Ending:

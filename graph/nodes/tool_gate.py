@@ -39,11 +39,11 @@ def make_tool_gate(parts: Parts) -> Node[To]:
         reads = read_requests(request_of(state), parts.tools, incident_context(state))
         admission = admit([read.request for read in reads], _gate_state(state, parts))
         tell(admission, state, recorder)
-        update = _decided(admission)
+        update = decided(admission)
         answers = {r.call_id: rejection_message(r, admission.progress) for r in admission.rejections}
         if admission.verdict is not Verdict.RUN or admission.admitted is None:
             update["transcript"] = _in_order(reads, answers)
-            return Command(goto=_way(admission), update={**update, **recorder.flush()})
+            return Command(goto=way_on(admission), update={**update, **recorder.flush()})
         read = next(read for read in reads if read.request is admission.admitted)
         collected = await _run(read, admission, state, runtime, parts, recorder)
         answers[read.request.call_id] = collected.message
@@ -64,7 +64,8 @@ def _gate_state(state: DiagnosisState, parts: Parts) -> GateState:
     )
 
 
-def _decided(admission: Admission) -> dict[str, Any]:
+def decided(admission: Admission) -> dict[str, Any]:
+    """Return the state update of what the gate decided: counters, budget, and how the run ended where it did."""
     update: dict[str, Any] = {**progress_update(admission.progress), "budget": admission.budget.model_dump(mode="json")}
     if admission.verdict in (Verdict.CONTROLLED_STOP, Verdict.BUDGET_STOP):
         reason = admission.progress.stop_reason
@@ -73,7 +74,8 @@ def _decided(admission: Admission) -> dict[str, Any]:
     return update
 
 
-def _way(admission: Admission) -> To:
+def way_on(admission: Admission) -> To:
+    """Return where a message goes of which nothing ran."""
     closing = admission.verdict in (Verdict.CONTROLLED_STOP, Verdict.BUDGET_STOP)
     return "close_collection" if closing else "diagnose"
 
