@@ -143,7 +143,7 @@ async def test_every_kind_of_file_gives_one_answer(write: Writer, ask: Asker, na
     with duckdb.connect() as connection:
         form = "parquet" if name.endswith("parquet") else "json"
         connection.execute("SET TimeZone = 'UTC'")
-        spans = f"SELECT * REPLACE (CAST(start AS TIMESTAMPTZ) AS start) FROM '{directory / 'traces.json'}'"
+        spans = f"SELECT * REPLACE (CAST(start AS TIMESTAMPTZ) AS start) FROM '{directory / 'traces.json'}'"  # noqa: S608
         connection.execute(f"COPY ({spans}) TO '{directory / name}' (FORMAT {form})")
     (directory / "traces.json").unlink()
     assert await ask(directory, "query_traces") == expected
