@@ -136,13 +136,26 @@ def plays() -> st.SearchStrategy[Play]:
     scripts = st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=3).map(tuple)
     return st.builds(
         Play,
-        diagnosis=st.one_of(arbitrary, arbitrary, sound()),
+        diagnosis=st.one_of(arbitrary, steady(), sound()),
         router=_speaking(_route("diagnosis"), _route("diagnosis"), _route("other"), "no route"),
         evidence_repair=st.lists(st.one_of(drafting(), drafting(), failing()), min_size=1, max_size=2).map(tuple),
         semantic_guard=_speaking(verdicts[0], verdicts[0], verdicts[1], MODEL_CANARY),
         answers=st.dictionaries(st.sampled_from("abcde"), scripts, max_size=3),
         incident=st.sampled_from((True, True, True, False)),
     )
+
+
+def steady() -> st.SearchStrategy[tuple[Move, ...]]:
+    """Return moves that keep asking, one sound call at a time, of few targets or many."""
+    evaluation = st.sampled_from(("gained", "no_gain", "gained", "no_gain", "unknown_value"))
+
+    def asked_of(targets: str) -> st.SearchStrategy[list[Move]]:
+        call = st.builds(
+            Call, tool=st.sampled_from(("probe", "reader")), target=st.sampled_from(targets), previous=evaluation
+        )
+        return st.lists(call.map(lambda made: Move(calls=(made,))), min_size=4, max_size=10)
+
+    return st.one_of(asked_of("a"), asked_of("abcde")).flatmap(lambda moves: drafting().map(lambda d: (*moves, d)))
 
 
 def sound() -> st.SearchStrategy[tuple[Move, ...]]:
