@@ -51,6 +51,9 @@ def generalize() -> Any:
         ("x509 handshake with s3 in us-east-1", "x509 handshake with s3 in us-east-<n>"),
         ("can't open the user's file", "can't open the user's file"),
         ("out of range [-90,90] got 412.70", "out of range [-<n>,<n>] got <n>"),
+        ("支付失败，订单号=P20260908151587，第 3 次", "支付失败，订单号=<id>，第 <n> 次"),
+        ("session k3j9xq0zz81mw2ab4cd6 of pay-service gone", "session <id> of pay-service gone"),
+        ("pod pay-7d9f8b6c5d-x2k4q evicted by http2 p99", "pod pay-<pod> evicted by http2 p99"),
     ],
 )
 def test_numbers_ids_and_quoted_values_are_generalized(generalize: Any, text: str, signature: str) -> None:
