@@ -26,7 +26,7 @@ def show_alerts(value: Any) -> Evidence:
     lines = [row for alert in alerts for row in _alert(alert)]
     if not lines:
         return nothing("no open alert in the cluster")
-    lines.sort(key=lambda row: " kind=Service " in row and " sort=RESOURCE_" not in row)
+    lines.sort(key=lambda row: " kind=Service " in row and " signal=RESOURCE_" not in row)
     names = [str(alert.get("name") or "") for alert in alerts]
     told = [f"{alert.get('type')} {alert.get('name')}: {_sorts(alert)}" for alert in alerts]
     return found(lines, f"{len(alerts)} objects with alerts: {named(told)}", names)
@@ -63,7 +63,7 @@ def _alert(alert: Mapping[str, Any]) -> Iterator[str]:
         for measure in measures:
             values = {
                 **whole,
-                "sort": sort,
+                "signal": sort,
                 "what": what,
                 "metric": measure["name"],
                 "normal": measure["normal"],
@@ -73,7 +73,7 @@ def _alert(alert: Mapping[str, Any]) -> Iterator[str]:
             }
             yield line("alert", values)
         if not measures:
-            yield line("alert", {**whole, "sort": sort, "what": what, **window}, rest)
+            yield line("alert", {**whole, "signal": sort, "what": what, **window}, rest)
 
 
 def show_error_logs(namespace: str, service: str, value: Any) -> Evidence:

@@ -12,6 +12,7 @@ from langchain_core.messages.tool import tool_call
 
 from graph.models.offline.assessment import assess
 from graph.models.offline.chat import OfflineChatModel
+from graph.models.offline.cluster import diagnose_cluster, is_about_cluster
 from graph.models.offline.facts import read_case
 from graph.models.offline.plan import Question, gain_of_pending, next_question
 from graph.models.offline.report import write_draft, write_missing
@@ -25,11 +26,14 @@ class OfflineDiagnostician(OfflineChatModel):
     def answer(self, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
         """Return one tool call, or the draft. Everything is computed from the messages again."""
         transcript = read_transcript(messages)
+        schemas = _schemas(tools)
+        if is_about_cluster(schemas, transcript):
+            return diagnose_cluster(transcript, schemas)
         missing = _missing(transcript)
         if missing:
             return AIMessage(content=write_missing(missing))
         now = assess(read_case(transcript.observations), transcript.service)
-        question = next_question(transcript, _schemas(tools), now)
+        question = next_question(transcript, schemas, now)
         if question is None:
             return AIMessage(content=write_draft(now, language_of(transcript.query)))
         return AIMessage(content="", tool_calls=[_call(question, transcript)])

@@ -1,0 +1,97 @@
+"""What alerts tell of slowness: saturation, a slow network of a node or of a pod."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from graph.models.offline.cluster.facts import Case, Finding, Seen
+
+_AMOUNT = re.compile(r"-?\d+(?:\.\d+)?")
+_MOST = 0.75
+
+
+def amount(text: str) -> float:
+    """Return the first number of a field, 0 where it has none."""
+    found = _AMOUNT.search(text)
+    return float(found[0]) if found else 0.0
+
+
+def slow_components(case: Case) -> dict[str, Seen]:
+    """Return the services that answer slowly, each with its slowest measure, the slowest first."""
+    slow: dict[str, Seen] = {}
+    for alert in case.of("alert", signal="LATENCY_DEGRADATION"):
+        held = slow.get(alert.get("component"))
+        if held is None or amount(alert.get("current")) > amount(held.get("current")):
+            slow[alert.get("component")] = alert
+    return dict(sorted(slow.items(), key=lambda one: -amount(one[1].get("current"))))
+
+
+def read_latency(case: Case) -> Iterator[Finding]:
+    """Yield what slows services down, the plainest sign first."""
+    yield from _saturated(case)
+    retransmits = _retransmitting(case)
+    if retransmits:
+        worst = max(retransmits, key=lambda one: amount(one.get("current")))
+        yield Finding("node_network_packet_loss", worst.get("component"), (worst,))
+    yield from _slow_network(case)
+
+
+def _retransmitting(case: Case) -> list[Seen]:
+    nodes = case.of("alert", kind="Node")
+    return [one for one in nodes if re.search("retrans|loss", one.line.raw, re.IGNORECASE)]
+
+
+def _saturated(case: Case) -> Iterator[Finding]:
+    """A processor at its limit; among several the one that is throttled, then the deepest in the chain of calls."""
+    held = [
+        one
+        for one in case.of("alert", signal="RESOURCE_SATURATION")
+        if re.search("cpu", one.get("what"), re.IGNORECASE)
+    ]
+    throttled = [one for one in held if re.search("throttl", one.line.text, re.IGNORECASE)] or held
+    names = list(dict.fromkeys(one.get("component") for one in throttled if one.get("kind") != "Node"))
+    deepest = [name for name in names if not any(callee in names for callee in callees(case, name))] or names
+    chosen = max(
+        deepest,
+        key=lambda name: max(amount(_told(one)) for one in throttled if one.get("component") == name),
+        default=None,
+    )
+    if chosen is not None:
+        yield Finding("pod_cpu_overload", chosen, tuple(one for one in held if one.get("component") == chosen))
+
+
+def _told(alert: Seen) -> str:
+    return alert.get("current") or alert.line.text
+
+
+def callees(case: Case, service: str) -> set[str]:
+    """Return whom a service calls, directly."""
+    return {edge.get("callee") for edge in case.of("calls", caller=service)}
+
+
+def _slow_network(case: Case) -> Iterator[Finding]:
+    """Slow services without a saturated processor: one at the end of every chain is itself slow to reach; several that
+    share a node have a slow node."""
+    if any(True for _ in case.of("alert", signal="RESOURCE_SATURATION")) or _retransmitting(case):
+        return
+    slow = slow_components(case)
+    known = any(True for _ in case.of("calls"))
+    ends = [name for name in slow if not callees(case, name) & set(slow)]
+    if known and len(ends) == 1:
+        yield Finding("pod_network_delay", ends[0], _proof(case, slow, ends))
+    callers = {edge.get("caller") for edge in case.of("calls")}
+    called = {edge.get("callee") for edge in case.of("calls")}
+    inner = [name for name in slow if name not in callers - called]
+    nodes = Counter(case.node_of(name) for name in inner if case.node_of(name))
+    if len(inner) > 1 and nodes:
+        node, count = nodes.most_common(1)[0]
+        placed = [name for name in inner if case.node_of(name) == node]
+        sure = known and len(ends) > 1 and count >= _MOST * sum(nodes.values())
+        yield Finding("node_network_delay", node, _proof(case, slow, placed), sure=sure)
+    for name in ends[:1]:
+        yield Finding("pod_network_delay", name, _proof(case, slow, [name]), sure=False)
+
+
+def _proof(case: Case, slow: dict[str, Seen], names: list[str]) -> tuple[Seen, ...]:
+    pods = [pod for name in names if (pod := case.pod_of(name)) is not None]
+    return (*(slow[name] for name in names[:3]), *pods[:3])
