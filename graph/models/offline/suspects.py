@@ -98,9 +98,9 @@ def _suspicions(
         effects = _effects(change, match, symptoms, reach)
         if not effects:
             continue
-        if match.mechanism.tie == "file" and shape_of(diff) is not Innocence.OTHER_PATH:
-            continue
         tie = find_tie(case, change, match, diff, symptoms)
+        if match.mechanism.tie == "file" and not tie.new_names and shape_of(diff) is not Innocence.OTHER_PATH:
+            continue
         if _tied_enough(change, match, tie, effects, symptoms):
             yield Suspicion(change, match, effects, tie, _score(case, change, match, effects, tie, reach))
 

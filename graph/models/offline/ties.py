@@ -31,6 +31,8 @@ class Tie:
     words: frozenset[str] = frozenset()
     series: Series | None = None
     named_file: bool = False
+    new_names: bool = False
+    """Whether the symptoms speak of a name that the change brought in."""
 
 
 def find_tie(case: Case, change: Change, match: Match, diff: Diff, symptoms: Sequence[Symptom]) -> Tie:
@@ -48,7 +50,10 @@ def find_tie(case: Case, change: Change, match: Match, diff: Diff, symptoms: Seq
     score = 2 if names or named else min(len(words), 2)
     score += 2 if _number_spoken(match, spoken) else 0
     score += 2 if _flag_flipped(case, change, changed) else 0
-    return Tie(min(score, 3), frozenset(words | names), named_file=named)
+    brought = "\n".join(text for _, _, text in diff.added)
+    left = "\n".join(text for _, _, text in diff.removed)
+    fresh = (identifiers_of(brought) - identifiers_of(left)) & identifiers_of(spoken)
+    return Tie(min(score, 3), frozenset(words | names), named_file=named, new_names=bool(fresh))
 
 
 def _flag_flipped(case: Case, change: Change, changed: str) -> bool:
