@@ -42,6 +42,8 @@ _HEAD = {
 _REST_SKIPPED = frozenset(
     ("Name", "Namespace", "Events", "Conditions", "Containers", "Init Containers", "Annotations", "Labels", "Volumes")
 )
+_SEVERAL = frozenset(("taints", "node_selectors", "selector"))
+"""Fields whose further values stand on lines of their own."""
 _SIDECARS = frozenset(("istio-proxy", "istio-validation", "istio-init", "linkerd-proxy", "linkerd-init"))
 _TIMES = re.compile(r"\(x(\d+) over (\S+)\)")
 
@@ -79,7 +81,7 @@ def _head(kind: str, namespace: str | None, name: str, app: str, sections: list[
         key = _HEAD.get(title)
         if key is None or key in values:
             continue
-        more = [row.strip() for row in rows[1:] if row.strip()] if key in ("taints", "replicas") else []
+        more = [row.strip() for row in rows[1:] if row.strip()] if key in _SEVERAL else []
         value = ",".join([rows[0], *more])
         values[key] = value.partition("/")[0] if key == "node" else value
     return line("object", values)

@@ -91,7 +91,9 @@ def pod_rank(pod: Seen) -> int:
         if have != want:
             return 3
         return 4 if _restarted_lately(pod) else 0
-    return 2 if status.startswith("Init") or status in ("ContainerCreating", "PodInitializing") else 1
+    begun = status.startswith("Init") or status in ("ContainerCreating", "PodInitializing")
+    placed = status == "Pending" and pod.get("node") not in ("", "<none>")
+    return 2 if begun or placed else 1
 
 
 def _restarted_lately(pod: Seen) -> bool:

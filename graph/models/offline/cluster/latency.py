@@ -78,7 +78,8 @@ def _slow_network(case: Case) -> Iterator[Finding]:
     known = any(True for _ in case.of("calls"))
     ends = [name for name in slow if not callees(case, name) & set(slow)]
     if known and len(ends) == 1:
-        yield Finding("pod_network_delay", ends[0], _proof(case, slow, ends))
+        waiting = {edge.get("caller") for edge in case.of("calls", callee=ends[0])}
+        yield Finding("pod_network_delay", ends[0], _proof(case, slow, ends), sure=waiting <= _suffering(case))
     callers = {edge.get("caller") for edge in case.of("calls")}
     called = {edge.get("callee") for edge in case.of("calls")}
     inner = [name for name in slow if name not in callers - called]
@@ -90,6 +91,12 @@ def _slow_network(case: Case) -> Iterator[Finding]:
         yield Finding("node_network_delay", node, _proof(case, slow, placed), sure=sure)
     for name in ends[:1]:
         yield Finding("pod_network_delay", name, _proof(case, slow, [name]), sure=False)
+
+
+def _suffering(case: Case) -> set[str]:
+    """Return who answers slowly, not at all, or with errors: whoever calls a slow service waits with it."""
+    signals = ("LATENCY", "ERROR")
+    return {one.get("component") for one in case.of("alert") if one.get("signal").startswith(signals)}
 
 
 def _proof(case: Case, slow: dict[str, Seen], names: list[str]) -> tuple[Seen, ...]:

@@ -144,8 +144,11 @@ def _of_pod(case: Case, pod: Seen) -> Iterator[Question]:
     if any(event.get("app") == app for event in failed_scheduling(case)):
         yield Question("GetClusterConfiguration", {})
         yield _manifest(app)
-    if pod.get("status") == "Pending" and case.node_of(app):
-        yield _node_service(case.node_of(app), "kubelet")
+    described = any(True for _ in case.of("object", kind="pods", app=app))
+    warned = any(True for _ in case.of("event", type="Warning", app=app))
+    if rank == 2 and described and not warned:
+        # Its node took it and then said nothing more: the node may be lost.
+        yield _list(case, "nodes")
     if rank in (1, 3, 4) and pod.get("status") != "Pending":
         yield _logs(case, app)
         yield _manifest(app)
@@ -163,8 +166,9 @@ def _of_workloads(case: Case) -> Iterator[Question]:
         yield _list(case, "resourcequotas")
         yield _list(case, "events")
         yield _manifest(workload.get("name"))
-    ill = [one for one in case.objects("deployments") if not whole(one)]
-    if ill and not podless(case) and not ill_pods(case):
+    unwell = {pod.get("app") for pod in ill_pods(case)} | {workload.get("name") for workload in podless(case)}
+    if any(not whole(one) and one.get("name") not in unwell for one in case.objects("deployments")):
+        # Pods that look well and aren't counted: nobody reports them any more.
         yield _list(case, "nodes")
 
 
