@@ -93,6 +93,9 @@ def _unnamed_restrictions(sentence: Sentence, records: tuple[VerifiedRecord, ...
             value = record.scope.get(key)
             if isinstance(value, str) and not re.search(words.get(value.upper(), re.escape(value)), low, re.IGNORECASE):
                 yield f"{key}={value}"
+        service = record.scope.get("service")
+        if isinstance(service, str) and fold(service).casefold() not in low:
+            yield f"service={service}"
         contains = record.scope.get("contains")
         if isinstance(contains, str) and not _mentions(low, fold(contains).casefold()):
             yield "contains"
