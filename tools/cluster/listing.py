@@ -29,8 +29,9 @@ def list_objects(kind: str, namespace: str | None, table: str, *, asked: str = "
     if kind == "events":
         return list_events(rows, place)
     ordered = sorted(rows, key=lambda row: well(kind, row))
-    lines = [line("resource", _values(kind, namespace, row)) for row in ordered]
     ill = [row for row in rows if not well(kind, row)]
+    head = line("list", {"kind": kind, "namespace": namespace, "rows": len(rows), "unwell": len(ill)})
+    lines = [head, *(line("resource", _values(kind, row)) for row in ordered)]
     told = named([_told(kind, row) for row in ill]) if ill else "every one is as it should be"
     summary = f"{len(rows)} {kind}{asked}{place}, {len(ill)} of them not well: {told}"
     return found(lines, summary, [*map(app_of_row(kind), rows), *([namespace] if namespace else [])])
@@ -71,12 +72,12 @@ def well(kind: str, row: Row) -> bool:
     return True
 
 
-def _values(kind: str, namespace: str | None, row: Row) -> dict[str, object]:
-    values: dict[str, object] = {"kind": kind, "namespace": namespace, "name": row.get("name")}
+def _values(kind: str, row: Row) -> dict[str, object]:
+    values: dict[str, object] = {"kind": kind, "name": row.get("name")}
     if kind in GENERATED or _APP_LABEL.search(row.get("labels", "")):
         values["app"] = app_of_row(kind)(row)
     for key, value in row.items():
-        if key == "name" or key in _HIDDEN:
+        if key == "name" or key in _HIDDEN or (key == "age" and kind != "pods"):
             continue
         restarts = _RESTARTS.fullmatch(value) if key == "restarts" else None
         if restarts:

@@ -24,8 +24,9 @@ def show_dependencies(service: str, text: str) -> Evidence:
     edges = list(dict.fromkeys([*((caller, service) for caller in callers), *_edges(service, text)]))
     if not edges:
         return nothing(f"{service} neither calls nor is called by a known service")
-    lines = [line("calls", {"caller": caller, "callee": callee}) for caller, callee in edges]
     below_it = [callee for caller, callee in edges if caller == service]
+    head = line("dependencies", {"service": service, "callers": ",".join(callers), "callees": ",".join(below_it)})
+    lines = [head, *(line("calls", {"caller": caller, "callee": callee}) for caller, callee in edges)]
     summary = f"{service} is called by {named(callers) or 'nobody'} and calls {named(below_it) or 'nobody'}"
     return found(lines, summary, [service, *(name for edge in edges for name in edge)])
 

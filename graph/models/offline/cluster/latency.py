@@ -76,10 +76,12 @@ def _slow_network(case: Case) -> Iterator[Finding]:
         return
     slow = slow_components(case)
     known = any(True for _ in case.of("calls"))
-    ends = [name for name in slow if not callees(case, name) & set(slow)]
+    ends = slow_ends(case)
     if known and len(ends) == 1:
         waiting = {edge.get("caller") for edge in case.of("calls", callee=ends[0])}
-        yield Finding("pod_network_delay", ends[0], _proof(case, slow, ends), sure=waiting <= _suffering(case))
+        asked = any(True for _ in case.of("dependencies", service=ends[0]))
+        sure = asked and waiting <= _suffering(case)
+        yield Finding("pod_network_delay", ends[0], _proof(case, slow, ends), sure=sure)
     callers = {edge.get("caller") for edge in case.of("calls")}
     called = {edge.get("callee") for edge in case.of("calls")}
     inner = [name for name in slow if name not in callers - called]
@@ -91,6 +93,12 @@ def _slow_network(case: Case) -> Iterator[Finding]:
         yield Finding("node_network_delay", node, _proof(case, slow, placed), sure=sure)
     for name in ends[:1]:
         yield Finding("pod_network_delay", name, _proof(case, slow, [name]), sure=False)
+
+
+def slow_ends(case: Case) -> list[str]:
+    """Return the slow services that call no slow one: where the slowness comes from, as far as calls are known."""
+    slow = slow_components(case)
+    return [name for name in slow if not callees(case, name) & set(slow)]
 
 
 def _suffering(case: Case) -> set[str]:

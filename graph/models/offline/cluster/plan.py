@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from graph.models.offline.cluster.facts import Case, Seen, ill_pods, pod_rank
-from graph.models.offline.cluster.latency import slow_components
+from graph.models.offline.cluster.latency import callees, slow_components, slow_ends
 from graph.models.offline.cluster.quotas import podless
 from graph.models.offline.cluster.routing import idle_services, odd_protocols, suspects, unserved_apps
 from graph.models.offline.cluster.scheduling import control_plane, failed_scheduling, refusals, silent_pods
-from graph.models.offline.cluster.signs import whole
+from graph.models.offline.cluster.signs import database_users, whole
 from graph.models.offline.cluster.verdict import Verdict
 from graph.models.offline.cluster.volumes import waiting_for
 from graph.models.offline.transcript import Transcript
@@ -196,18 +196,34 @@ def _of_errors(case: Case) -> Iterator[Question]:
     entry = entry_of(case)
     apps = {pod.get("app") for pod in case.objects("pods")}
     if entry is not None:
-        name = entry.get("name")
-        port = re.match(r"\d+", entry.get("ports"))
-        if port:
-            arguments = {"service_name": name, "port": int(port[0]), "namespace": case.given_namespace}
-            yield Question("CheckServiceConnectivity", arguments)
-        yield _logs(case, name)
+        yield _logs(case, entry.get("name"))
     named = [app for app in suspects(case) if app in apps]
-    for app in named[:MAX_MANIFESTS]:
+    for app in [*database_users(case), *named][:1]:
         yield _manifest(app)
+    port = re.match(r"\d+", entry.get("ports")) if entry is not None else None
+    if entry is not None and port:
+        arguments = {"service_name": entry.get("name"), "port": int(port[0]), "namespace": case.given_namespace}
+        yield Question("CheckServiceConnectivity", arguments)
+    for app in [*database_users(case), *named][:MAX_MANIFESTS]:
+        yield _manifest(app)
+    yield from _of_alerts(case)
+    if entry is not None and entry.get("name") in apps:
+        yield _manifest(entry.get("name"))
+
+
+def _of_alerts(case: Case) -> Iterator[Question]:
+    """What those complain about that answer with errors."""
+    yield Question("GetAlerts", {})
+    failing = {alert.get("component") for alert in case.of("alert", signal="ERROR_SPIKE")}
+    deepest = [name for name in sorted(failing) if not callees(case, name) & failing]
+    for name in deepest[:2]:
+        yield _logs(case, name)
 
 
 def _of_slowness(case: Case) -> Iterator[Question]:
     yield Question("GetAlerts", {})
     for name in list(slow_components(case))[:1]:
         yield Question("GetServiceDependencies", {"service_name": name})
+        ends = slow_ends(case)
+        if len(ends) == 1:
+            yield Question("GetServiceDependencies", {"service_name": ends[0]})

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from graph.models.offline.cluster.facts import Case, Finding, Seen, seconds
+from graph.models.offline.cluster.facts import Case, Finding, Seen, pod_rank, seconds
 
 _FAILED = re.compile(r"(?P<kind>Liveness|Readiness|Startup) probe (?:failed|errored)", re.IGNORECASE)
 _PROTOCOL = re.compile(
@@ -15,6 +15,20 @@ _PROTOCOL = re.compile(
 _HASTY = 15.0
 """Seconds: who may be killed sooner after its start has too little time; the defaults leave 30."""
 _CAUSES = {"liveness": "liveness_probe_incorrect_{}", "readiness": "readiness_probe_incorrect_{}"}
+
+
+def read_port_conflicts(case: Case) -> Iterator[Finding]:
+    """Yield the applications that aren't well and two of whose containers listen on the same port."""
+    for pod in case.objects("pods"):
+        app = pod.get("app")
+        if not pod_rank(pod):
+            continue
+        taken: dict[str, Seen] = {}
+        for container in {one.get("container"): one for one in case.of("container", app=app)}.values():
+            for port in {piece for piece in _ports(container) if piece.isdigit()}:
+                other = taken.setdefault(port, container)
+                if other is not container:
+                    yield Finding("service_sidecar_port_conflict", app, (pod, other, container))
 
 
 def read_probes(case: Case) -> Iterator[Finding]:

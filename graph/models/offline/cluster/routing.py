@@ -58,6 +58,7 @@ def read_routing(case: Case) -> Iterator[Finding]:
         for port in case.of("service_port", app=app, service=name):
             yield from _port(case, app, port, base)
     yield from _addresses(case)
+    yield from _database_ports(case)
     yield from _unresolvable(case)
     yield from _misroutes(case)
 
@@ -95,6 +96,19 @@ def _addresses(case: Case) -> Iterator[Finding]:
                 yield Finding(_address_cause(meant, env), env.get("app"), (env, services[meant]))
         elif found["port"] and found["port"] not in re.split(r"[/:,]", service.get("ports")):
             yield Finding(_address_cause(host, env), env.get("app"), (env, service))
+
+
+_DATABASE_PORT = re.compile(r"(MYSQL|MARIADB|DB|DATABASE|DATASOURCE)\w*PORT", re.IGNORECASE)
+
+
+def _database_ports(case: Case) -> Iterator[Finding]:
+    """A port of a database in an application's environment that no database's service has."""
+    databases = [one for one in case.objects("services") if re.search("mysql|mariadb", one.get("name"))]
+    ports = {port for one in databases for port in re.findall(r"\d+", one.get("ports"))}
+    for env in case.of("env"):
+        value = env.line.text.strip("\"' ")
+        if ports and value.isdigit() and _DATABASE_PORT.search(env.get("name")) and value not in ports:
+            yield Finding("mysql_invalid_port", env.get("app"), (env, databases[0]))
 
 
 def _address_cause(service: str, env: Seen) -> str:

@@ -104,6 +104,13 @@ def whole(workload: Seen) -> bool:
     return have == want
 
 
+def database_users(case: Case) -> list[str]:
+    """Return the applications whose logs speak of a database's state, where it isn't known yet which one they use."""
+    told = [sign for sign in _signs() if sign.about == "database"]
+    users = [seen.get("service") for seen in case.lines if any(sign.fits(seen) for sign in told)]
+    return [user for user in dict.fromkeys(users) if not database_of(user, case)]
+
+
 _DATABASE = re.compile(r"mysql|mariadb|postgres|pgsql|mongo|redis|(^|-)db(-|$)|database", re.IGNORECASE)
 
 

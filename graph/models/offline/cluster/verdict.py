@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from graph.models.offline.cluster.facts import Case, Finding, ill_pods
 from graph.models.offline.cluster.latency import read_latency, slow_components
-from graph.models.offline.cluster.probes import read_probes
+from graph.models.offline.cluster.probes import read_port_conflicts, read_probes
 from graph.models.offline.cluster.quotas import podless, read_accounts, read_quotas
 from graph.models.offline.cluster.routing import idle_services, read_routing, suspects
 from graph.models.offline.cluster.scheduling import read_scheduling, silent_pods
@@ -18,6 +18,7 @@ _READERS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     read_scheduling,
     read_volumes,
     read_quotas,
+    read_port_conflicts,
     read_probes,
     read_latency,
     read_routing,
@@ -70,7 +71,7 @@ def picture(case: Case, vocabulary: Mapping[str, object]) -> tuple[object, ...]:
         sorted({seen.get("app") for seen in case.of("workload")}),
         sorted({(seen.get("node"), seen.get("component"), seen.get("active")) for seen in case.of("node_service")}),
         sorted({(seen.get("node"), seen.get("result")) for seen in case.of("connectivity")}),
-        any(True for _ in case.of("calls")),
+        sorted({seen.get("service") for seen in case.of("dependencies")}),
         sorted({seen.get("reason") for seen in case.of("event", type="Warning")}),
         any(True for _ in case.of("node")),
     )
