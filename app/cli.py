@@ -15,6 +15,7 @@ from typer.exceptions import TyperException
 
 from app import CANCELLED, __version__
 from app.demo import SCENES
+from app.evals import commands as eval_commands
 from app.inputs import BadInput, Question, read_question
 from app.live import Live, TraceFile
 from app.terminal import OutputFailure, plain, prepare_streams, show, write_out
@@ -36,6 +37,8 @@ commands = typer.Typer(
     help="Zhizhi 知止 diagnoses an incident, and publishes no cause that it can't prove.",
     epilog="From a checkout, `./zhizhi test` runs the tests.",
 )
+
+commands.add_typer(eval_commands, name="eval")
 
 IncidentDir = Annotated[
     Path,
@@ -76,15 +79,32 @@ def diagnose(
         Path | None,
         typer.Option("--trace", metavar="FILE", help="Write the trace's payload-free events to FILE as NDJSON."),
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record", metavar="FILE", help="Write to FILE what `zhizhi verify` needs to prove the run again."
+        ),
+    ] = None,
 ) -> int:
     """Diagnose an incident: progress on stderr, then the report on stdout."""
     question = read_question(query, incident, locale)
-    release = _investigate(question, _settings(), trace=trace)
+    release = _investigate(question, _settings(), trace=trace, record=record)
     if as_json:
         write_out(_release_json(release) + "\n")
     else:
         _report(release, locale)
     return EXIT_CODES[release.outcome]
+
+
+@commands.command()
+def verify(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Run records to prove.", show_default=False)],
+) -> int:
+    """Prove run records again, with no model and no network; the first thing that differs is named. Exit 0, or 1."""
+    settings = _settings()
+    from app.records import prove_records
+
+    return prove_records(files, settings)
 
 
 @commands.command()
@@ -131,13 +151,18 @@ def _settings() -> "HarnessSettings":
         raise BadInput(str(error)) from None
 
 
-def _investigate(question: Question, settings: "HarnessSettings", *, trace: Path | None = None) -> "Release":
+def _investigate(
+    question: Question, settings: "HarnessSettings", *, trace: Path | None = None, record: Path | None = None
+) -> "Release":
     try:
         file = TraceFile(trace) if trace is not None else None
     except OSError as error:
         raise BadInput(f"trace file {trace} can't be written: {error.strerror}") from None
 
+    from app.records import RecordFile
     from app.session import investigate
+
+    kept = RecordFile(record, settings) if record is not None else None
 
     with Live(words_for(question.locale)) as live:
 
@@ -146,7 +171,9 @@ def _investigate(question: Question, settings: "HarnessSettings", *, trace: Path
             if file is not None:
                 file(event)
 
-        work = investigate(question, settings, on_event=on_event, on_stopping=live.stopping, note=live.note)
+        work = investigate(
+            question, settings, on_event=on_event, on_stopping=live.stopping, note=live.note, record=kept
+        )
         release = asyncio.run(work)
         if file is not None and (failure := file.close()):
             live.note(f"the trace in {trace} is incomplete: {failure}")

@@ -29,16 +29,17 @@ Part = tuple[float, float]
 
 @dataclass(frozen=True)
 class Figure:
-    """One reported number with its 95 % interval. `n`: the items in its denominator, or its count of items."""
+    """One reported number with its 95 % interval. `n`: how many items have a say in it."""
 
     value: float
     interval: Interval | None
     n: int
+    is_share: bool = True
 
     def stored(self) -> dict[str, Any]:
         """Return the figure as JSON values."""
         bounds = (self.interval.low, self.interval.high) if self.interval else (None, None)
-        return {"value": self.value, "low": bounds[0], "high": bounds[1], "n": self.n}
+        return {"value": self.value, "low": bounds[0], "high": bounds[1], "n": self.n, "share": self.is_share}
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def figures(rows: Sequence[Row], suite: str, target: str, *, repeat: int, seed: 
     found["missed_by_stop"] = _missed_by_stop(rows, suite, target, seed)
     found |= {f"pass^{k}": _pass_hat(own, k, seed) for k in range(1, repeat + 1) if repeat > 1}
     curve = curve_of(own, seed)
-    found["aurc"] = Figure(curve.area, curve.interval, len(curve.risk)) if curve else None
+    found["aurc"] = Figure(curve.area, curve.interval, len(curve.risk), is_share=False) if curve else None
     return {name: figure for name, figure in found.items() if figure is not None}
 
 
@@ -146,13 +147,17 @@ def differences(rows: Sequence[Row], suite: str, first: str, second: str, *, see
     """Return `first - second` for the compared figures, over the cells that both have, clusters resampled together."""
     ours = {row.pair: row for row in of_target(rows, suite, first)}
     theirs = {row.pair: row for row in of_target(rows, suite, second)}
-    both = sorted(ours.keys() & theirs.keys())
+    return differences_between([(ours[p], theirs[p]) for p in sorted(ours.keys() & theirs.keys())], seed=seed)
+
+
+def differences_between(pairs: Sequence[tuple[Row, Row]], *, seed: int) -> dict[str, Figure]:
+    """Return first minus second for the compared figures, over pairs of rows of the same case."""
     found: dict[str, Figure] = {}
     for measure in (measure for measure in MEASURES if measure.name in COMPARED):
-        sides = [_tally_all([held[pair] for pair in both], measure.part) for held in (ours, theirs)]
-        difference = paired_difference(sides[0], sides[1], seed) if both else None
+        first, second = (_tally_side(pairs, side, measure.part) for side in (0, 1))
+        difference = paired_difference(first, second, seed) if pairs else None
         if difference is not None:
-            found[measure.name] = Figure(difference[0], difference[1], len(both))
+            found[measure.name] = Figure(difference[0], difference[1], len(pairs), measure.is_share)
     return found
 
 
@@ -169,12 +174,12 @@ def _figure(own: Sequence[Row], measure: Measure, seed: int) -> Figure | None:
     if sums.value is None:
         return None
     interval = proportion_interval(sums, seed) if measure.is_share else ratio_interval(sums, seed)
-    return Figure(sums.value, interval, sums.count)
+    return Figure(sums.value, interval, sums.count, measure.is_share)
 
 
-def _tally_all(rows: Sequence[Row], part: Callable[[Row], Part | None]) -> Tally:
+def _tally_side(pairs: Sequence[tuple[Row, Row]], side: int, part: Callable[[Row], Part | None]) -> Tally:
     """A row without a say stays in with nothing in either sum, so that both sides keep the same clusters."""
-    return tally((row.cluster, *(part(row) or (0.0, 0.0))) for row in rows)
+    return tally((pair[0].cluster, *(part(pair[side]) or (0.0, 0.0))) for pair in pairs)
 
 
 def _suites_measures(own: Sequence[Row]) -> list[Measure]:

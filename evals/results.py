@@ -66,6 +66,7 @@ class Manifest(_Frozen):
     targets: tuple[str, ...]
     repeat: int
     limit: int | None
+    limits: dict[str, int] = {}
     seed: int
     prompts: dict[str, str]
     data: dict[str, str] = {}

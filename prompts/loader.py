@@ -1,9 +1,13 @@
 """Prompts are files of this package, `<name>.zh.md`: strict Jinja, read as package resources (checkout or wheel)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Literal, TypeAlias
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
 from jinja2 import StrictUndefined, Template, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -40,4 +44,30 @@ def _template(name: PromptName) -> tuple[Template, frozenset[str]]:
 
 @cache
 def _source(name: PromptName) -> str:
-    return files("prompts").joinpath(f"{name}.zh.md").read_text(encoding="utf-8")
+    return _places[-1].joinpath(f"{name}.zh.md").read_text(encoding="utf-8")
+
+
+@contextmanager
+def prompts_in(directory: Path) -> Iterator[None]:
+    """Read the prompts of `directory` instead of the package's, in the whole process, as long as the context lasts.
+
+    For comparing a candidate with what is shipped. Raises FileNotFoundError, naming them, where prompts are missing.
+    """
+    missing = [name for name in get_args(PromptName) if not (directory / f"{name}.zh.md").is_file()]
+    if missing:
+        raise FileNotFoundError(", ".join(f"{name}.zh.md" for name in missing))
+    _places.append(directory)
+    _forget()
+    try:
+        yield
+    finally:
+        _places.remove(directory)
+        _forget()
+
+
+def _forget() -> None:
+    _source.cache_clear()
+    _template.cache_clear()
+
+
+_places: list[Traversable] = [files("prompts")]

@@ -16,6 +16,7 @@ MODULES = {
     "report-mutation": "evals.suites.report_mutation",
     "behaviour": "evals.suites.behaviour",
     "guard-calibration": "evals.suites.guard_calibration",
+    "recorded": "evals.suites.recorded",
 }
 
 

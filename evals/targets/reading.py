@@ -20,7 +20,7 @@ def attempt_of(
     transcript: Sequence[BaseMessage],
     seconds: float,
 ) -> Attempt:
-    """Return the attempt. `events`: the run's stream, trace and progress; `transcript`: empty where it isn't at hand."""
+    """Return the attempt. `events`: the run's stream, trace and progress; `transcript`: empty where not at hand."""
     trace = tuple(event["event"] for event in events if event.get("stream") == "trace")
     usages = [event for event in trace if event["type"] == TraceEventType.MODEL_TOKEN_USAGE]
     known = bool(usages) and all(event.get("usage_available") for event in usages)

@@ -3,8 +3,11 @@
 The variants are built here, from the graph's own parts; the product has no switch for them.
 """
 
+import asyncio
+import re
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -14,6 +17,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
@@ -28,6 +32,7 @@ from graph.models.offline import OFFLINE_MODEL_NAME, offline_models
 from graph.models.registry import GivenModels, choose_models
 from graph.nodes.edge import Node, contained
 from graph.parts import Parts
+from graph.record import run_record, write_record
 from graph.running import diagnose
 from graph.settings import DiagnosisContext, HarnessSettings
 from graph.state import DiagnosisState
@@ -42,16 +47,21 @@ NEVER = 1_000_000
 class Zhizhi:
     """A target that runs the graph, or the variant of it that `name` says."""
 
-    def __init__(self, name: str, models: GivenModels | None, settings: HarnessSettings) -> None:
+    def __init__(
+        self, name: str, models: GivenModels | None, settings: HarnessSettings, *, records: Path | None = None
+    ) -> None:
+        """`records`: the directory that gets each run's record; None for none."""
         self.name = name
         self._models = models
+        self._records = records
         # An endpoint that is away must fail the case, not hand it to the offline model under the endpoint's name.
         alone = settings.model.model_copy(update={"fallback": "none"})
         self._settings = settings.model_copy(update={"model": alone})
 
     async def attempt(self, case: Case, tools: Sequence[EvidenceTool]) -> Attempt:
         """Run the graph on the case, each time in a fresh thread and ledger."""
-        graph = self.graph(tools)
+        store = InMemoryStore()
+        graph = self.graph(tools, store)
         events: list[dict[str, Any]] = []
         started = time.monotonic()
         release = await diagnose(
@@ -64,10 +74,13 @@ class Zhizhi:
         seconds = time.monotonic() - started
         config: RunnableConfig = {"configurable": {"thread_id": THREAD}}
         state = (await graph.aget_state(config)).values
+        if self._records is not None:
+            record = await run_record(state, tools=tools, store=store)
+            await asyncio.to_thread(write_record, self._records / record_name(case, release), record)
         return attempt_of(release, events, state.get("transcript") or [], seconds)
 
-    def graph(self, tools: Sequence[EvidenceTool]) -> DiagnosisGraph:
-        """Return the compiled variant over `tools`."""
+    def graph(self, tools: Sequence[EvidenceTool], store: BaseStore) -> DiagnosisGraph:
+        """Return the compiled variant over `tools`, its ledger in `store`."""
         settings = without_stop(self._settings) if self.name == WITHOUT_STOP else self._settings
         models, names = choose_models(self._models, settings)
         if self.name == WITHOUT_SEMANTIC_GUARD:
@@ -79,13 +92,19 @@ class Zhizhi:
             offline_name=OFFLINE_MODEL_NAME,
             tools=_by_name(tools),
             settings=settings,
-            own_store=InMemoryStore(),
+            own_store=store,
         )
         builder = lay_out(parts)
         if self.name == WITHOUT_EVIDENCE_GUARD:
             del builder.nodes["evidence_guard"]
             builder.add_node("evidence_guard", make_open_guard(parts), destinations={"semantic_guard": "unchecked"})
         return compile_graph(builder, checkpointer=InMemorySaver())
+
+
+def record_name(case: Case, release: dict[str, Any]) -> str:
+    """Return the file name of a run's record: suite, case and run."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{case.suite}.{case.case_id}")
+    return f"{plain}.{release['run_id'][:8]}.json"
 
 
 def inputs_of(case: Case) -> dict[str, Any]:
