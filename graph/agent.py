@@ -4,6 +4,7 @@
 server brings its own checkpointer and store. `docs/graph.md` holds its drawing.
 """
 
+import re
 from collections.abc import Sequence
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -34,6 +35,9 @@ from tools.base import EvidenceTool
 from tools.frozen import frozen_tools
 
 DiagnosisBuilder = StateGraph[DiagnosisState, DiagnosisContext, DiagnosisInput, DiagnosisOutput]
+TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""What providers take as a tool's name, and a trace keeps."""
+
 DiagnosisGraph = CompiledStateGraph[DiagnosisState, DiagnosisContext, DiagnosisInput, DiagnosisOutput]
 
 
@@ -50,7 +54,7 @@ def build_graph(
     `models`: one chat model for all components, or a mapping by `router, diagnosis, evidence_repair, semantic_guard`;
     None for the configured endpoint, or the offline models where none is configured. `tools`: None for those of the
     configured incident directory. `store`: None for the runtime's, or one in memory. Raises SettingsError for invalid
-    settings, ValueError for an unknown component or two tools of one name.
+    settings, ValueError for an unknown component, two tools of one name, or a name that no provider takes.
     """
     return wire(_parts(models, tools, settings or load_settings()), checkpointer=checkpointer, store=store)
 
@@ -148,6 +152,8 @@ def _parts(models: GivenModels | None, tools: Sequence[EvidenceTool] | None, set
     by_name = {tool.name: tool for tool in tools}
     if len(by_name) != len(tools):
         raise ValueError("two tools share one name")
+    if unfit := [name for name in by_name if not TOOL_NAME.fullmatch(name)]:
+        raise ValueError(f"tool name {unfit[0]!r}: expected letters, digits, '_', '-' or '.', at most 64")
     return Parts(
         models=chosen,
         model_names=names,

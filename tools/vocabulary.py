@@ -5,11 +5,10 @@ signals" (`EvidenceStatus`, `RelevanceLevel`); the decided contract, "Answers of
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 
 class EvidenceStatus(StrEnum):
@@ -87,7 +86,7 @@ class ChangeRef(BaseModel):
     kind: ChangeKind
     change_id: str
     service: str | None = None
-    at: datetime
+    at: AwareDatetime
 
 
 class Evidence(BaseModel):
@@ -109,7 +108,7 @@ class Evidence(BaseModel):
     truncated: bool = False
     components: tuple[str, ...] = ()
     """The services, pods, hosts that wrote or are measured here; two TEXT records of different ones are independent."""
-    onset: datetime | None = None
+    onset: AwareDatetime | None = None
     """When the measured behaviour left its baseline (aware, UTC)."""
     first_failing: str | None = None
     """The component that failed first, where it was measured (metrics, spans)."""
