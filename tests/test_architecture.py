@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("app", "evals", "graph", "prompts", "tools")
 MAY_IMPORT = {
-    "app": {"app", "graph", "tools", "prompts"},
+    "app": {"app", "evals", "graph", "tools", "prompts"},
     "evals": {"evals", "graph", "tools", "prompts"},
     "graph": {"graph", "tools", "prompts"},
     "prompts": {"prompts"},
