@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from graph.models.offline.environment import PROVING, Cause, find_causes
+from graph.models.offline.environment import Cause, find_causes
 from graph.models.offline.facts import Alert, Case, Series, Source
 from graph.models.offline.reach import Reach, read_reach
 from graph.models.offline.suspects import CONVICTING, MARGIN, Suspects, Suspicion, weigh
@@ -104,8 +104,7 @@ def _decide(result: Assessment) -> None:
     suspicion = result.suspects.convicted
     strongest = result.suspects.suspicions[0].score if result.suspects.suspicions else 0
     cause = next(iter(result.causes), None)
-    seen_elsewhere = cause is not None and (cause.measured or len(cause.shown) > 1 or result.alert_series is not None)
-    if cause is not None and (cause.score < PROVING or not seen_elsewhere):
+    if cause is not None and not cause.proven:
         cause = None
     if cause is not None and cause.rule.yields and strongest >= CONVICTING:
         cause = None

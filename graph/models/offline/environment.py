@@ -51,6 +51,13 @@ class Cause:
     shown: tuple[Source, ...]
     measured: tuple[Source, ...]
     score: int
+    services: int
+    """How many services speak of it: one stream of text proves nothing by itself."""
+
+    @property
+    def proven(self) -> bool:
+        """Whether it may be concluded: strong enough, and measured or told by two services independently."""
+        return self.score >= PROVING and (bool(self.measured) or self.services > 1)
 
 
 @dataclass(frozen=True)
@@ -118,14 +125,16 @@ def _find(case: Case, rule: Rule, mentions: Sequence[_Mention], alert_onset: dat
     metrics = [series for series in case.changed_series if _confirms(rule, series, begun)]
     spans = [one.source for one in shown if one.source.measured]
     coincides = not rule.yields and alert_onset is not None and abs(alert_onset - begun) <= _COINCIDENCE
-    score = rule.weight + bool(spans) + bool(metrics) + coincides + (len({one.service for one in shown}) > 1)
+    services = len({one.service for one in shown})
+    score = rule.weight + bool(spans) + bool(metrics) + coincides + (services > 1)
     yield Cause(
         rule=rule,
         service=shown[0].service,
         at=begun,
-        shown=tuple(one.source for one in shown[:2]),
+        shown=tuple(one.source for one in list({one.service: one for one in reversed(shown)}.values())[::-1][:2]),
         measured=(*spans[:1], *(series.source for series in metrics[:1])),
         score=score,
+        services=services,
     )
 
 
@@ -154,8 +163,9 @@ def _surge(case: Case, reach: Reach) -> Cause | None:
     ills = [one for one in moved if one not in risen and not _NOT_ILL.search(one.metric)]
     if first.onset is None or not ills or any(one.onset is not None and one.onset < first.onset for one in ills):
         return None
-    several = len({one.service for one in risen}) > 1
-    return Cause(SURGE, first.service, first.onset, (), (first.source, ills[0].source), SURGE.weight + 1 + several)
+    services = len({one.service for one in risen})
+    score = SURGE.weight + 1 + (services > 1)
+    return Cause(SURGE, first.service, first.onset, (), (first.source, ills[0].source), score, services)
 
 
 _NOT_ILL = re.compile(r"uptime|version|cert|expir|(^|_)(gc|build)_?info", re.IGNORECASE)

@@ -250,18 +250,28 @@ def _cause_without_change(claim: str, conclusion: Mapping[str, Any], world: Worl
     begun = [one.at for one in world.signs if (one.service, one.text) in set(world.alerts) and one.at is not None]
     latest = min(begun) + 5 * SLACK if begun else None
     near = {component} | world.callers_of(component) | {callee for caller, callee in world.calls if caller == component}
+    signs = [one for one in world.signs if one.at is not None and (latest is None or one.at <= latest)]
     for name, family in _families("cause").items():
-        if not family.claim.search(claim):
-            continue
-        for sign in world.signs:
-            if sign.service not in near or sign.at is None or (latest is not None and sign.at > latest):
-                continue
-            if family.decisive is None:
-                if name == "traffic" and _surged_first(sign, family, world):
-                    return None
-            elif sign.up is None and family.seen.search(sign.text) and family.decisive.search(sign.text):
-                return None
+        if family.claim.search(claim) and _told_of(name, family, signs, near, world):
+            return None
     return "the claimed cause is not in the evidence"
+
+
+def _told_of(name: str, family: _Family, signs: Sequence[Sign], near: set[str], world: World) -> bool:
+    """Whether a cause is told of near the component, and measured or told by two services: one text proves nothing."""
+    if family.decisive is None:
+        return name == "traffic" and any(_surged_first(sign, family, world) for sign in signs if sign.service in near)
+    told = [
+        sign
+        for sign in signs
+        if sign.up is None and family.seen.search(sign.text) and family.decisive.search(sign.text)
+    ]
+    if not any(sign.service in near for sign in told):
+        return False
+    measured = any(
+        one.measured and (one in told or one.up is not None) and family.seen.search(one.text) for one in signs
+    )
+    return measured or len({sign.service for sign in told}) > 1
 
 
 def _surged_first(sign: Sign, family: _Family, world: World) -> bool:

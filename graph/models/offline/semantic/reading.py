@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -34,6 +34,7 @@ class Sign:
     text: str
     up: bool | None
     call_id: str
+    measured: bool = False
 
 
 @dataclass
@@ -66,6 +67,7 @@ class World:
 def read_world(evidence: Sequence[Mapping[str, Any]]) -> World:
     """Return what the evidence of a semantic review says; references (runbooks) say nothing of what happened."""
     world = World()
+    measured = {str(one.get("tool_call_id") or "") for one in evidence if one.get("provenance") == "MEASURED"}
     for record in evidence:
         content = [line for line in record.get("content") or () if isinstance(line, str)]
         call_id = str(record.get("tool_call_id") or "")
@@ -73,6 +75,7 @@ def read_world(evidence: Sequence[Mapping[str, Any]]) -> World:
         if record.get("relevance_level") != "REFERENCE":
             for head, tail in _entries(content):
                 _read_entry(world, head, tail, call_id)
+    world.signs = [replace(sign, measured=sign.call_id in measured) for sign in world.signs]
     _names_in_texts(world)
     return world
 
