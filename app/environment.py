@@ -1,6 +1,6 @@
 """Make `.venv` from the hashed requirements. Run by the launcher, with nothing but the standard library.
 
-Usage: `python3 -I app/environment.py ROOT SET`, SET being `runtime` or `dev` (which holds all of `runtime`).
+Usage: `python3 -I app/environment.py ROOT SET`, SET being `runtime`, `evals` or `dev`, each holding the one before.
 
 A `.venv` is whole when `.venv/zhizhi/SET.txt` equals `requirements/SET.txt` and `.venv/zhizhi/root` names its place:
 both are written last. A `.venv` that is ours and isn't whole is thrown away and made again. An exclusive lock, which
@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-SETS = ("runtime", "dev")
+SETS = ("runtime", "evals", "dev")
 """The requirement sets; each holds the ones before it."""
 
 UNFETCHED = "the packages could not be fetched: is a package index reachable from here (pip config list)?"

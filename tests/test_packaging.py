@@ -40,15 +40,17 @@ def test_every_requirement_is_pinned_and_hashed_and_no_index_is_named(name: str)
 
 
 def test_requirements_hold_what_the_project_asks_for() -> None:
-    runtime, dev = pins("runtime"), pins("dev")
+    runtime, evals, dev = map(pins, environment.SETS)
     for wanted in map(Requirement, PROJECT["project"]["dependencies"]):
         assert runtime[wanted.name.lower()] in wanted.specifier
+    for wanted in map(Requirement, PROJECT["project"]["optional-dependencies"]["evals"]):
+        assert evals[wanted.name.lower()] in wanted.specifier
     for wanted in map(Requirement, PROJECT["dependency-groups"]["dev"]):
         assert dev[wanted.name.lower()] in wanted.specifier
 
 
-def test_the_dev_set_holds_the_runtime_set_in_the_same_versions() -> None:
-    assert pins("runtime").items() <= pins("dev").items()
+def test_each_set_holds_the_one_before_in_the_same_versions() -> None:
+    assert pins("runtime").items() <= pins("evals").items() <= pins("dev").items()
 
 
 def test_what_is_under_the_elastic_licence_is_not_shipped() -> None:
@@ -110,6 +112,16 @@ def test_launcher_hands_over_from_any_directory_through_links_and_with_an_empty_
     (tmp_path / "bin" / "zz").symlink_to("link")
     done = launch(tmp_path / "bin" / "zz", "diagnose", "a b", "--json", cwd=tmp_path, env={})
     assert done.stdout == f"{tmp_path}|unset|-P|-m|app|diagnose|a b|--json|"
+
+
+def test_launcher_brings_what_the_evals_need(checkout: Path, tmp_path: Path) -> None:
+    assert (
+        launch(checkout / "zhizhi", "eval", "--gate", cwd=tmp_path).stdout == f"{tmp_path}|unset|-P|-m|app|eval|--gate|"
+    )
+    (checkout / ".venv" / "zhizhi" / "evals.txt").unlink()
+    executable(tmp_path / "tools" / "python3", 'case $2 in -c) echo "$0";; *) echo "make $4"; exit 2;; esac')
+    path = {"PATH": f"{tmp_path / 'tools'}:/usr/bin:/bin"}
+    assert launch(checkout / "zhizhi", "eval", cwd=tmp_path, env=path).stdout == "make evals\n"
 
 
 def test_launcher_runs_the_tests_in_the_checkout_and_hands_their_arguments_on(checkout: Path, tmp_path: Path) -> None:
