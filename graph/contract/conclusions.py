@@ -1,11 +1,12 @@
 """Whether a conclusion rests on evidence that can carry one (contract, "EvidenceGuard")."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from graph.contract.draft import Analysis, Conclusion
 from graph.contract.folding import fold
 from graph.contract.grounds import Grounds
-from graph.contract.names import NameSet
+from graph.contract.names import NameSet, NameSort
 from graph.contract.reading import Reading, has_evidence, is_direct
 from graph.contract.records import VerifiedRecord
 from graph.contract.values import Word, scan
@@ -14,6 +15,7 @@ from graph.contract.vocabulary import DraftViolationCode as Code
 from graph.contract.vocabulary import EvidenceKind, Provenance
 
 _CHANGE_RECORDS = "change records"
+_LABEL = re.compile(r"[a-z]+(?:_[a-z]+)+")
 
 
 def conclusion_provenance(reading: Reading) -> Iterator[DraftViolation]:
@@ -105,8 +107,20 @@ def conclusion_values(reading: Reading, conclusion: Conclusion) -> Iterator[Draf
     records = reading.cited_by_all(reading.concluding)
     usable = tuple(record for record in records if is_direct(record) or not has_evidence(record))
     grounds = Grounds(reading, reading.concluding, usable)
-    sentences = [("text", conclusion.text), ("cause", conclusion.cause)]
-    sentences.extend((f"alternatives[{n}].cause", other.cause) for n, other in enumerate(conclusion.alternatives))
+    causes = [("cause", conclusion.cause)]
+    causes.extend((f"alternatives[{n}].cause", other.cause) for n, other in enumerate(conclusion.alternatives))
+    sentences = [("text", conclusion.text), *(one for one in causes if not _is_label(reading, one[1]))]
     for where, text in sentences:
         missing = grounds.missing(reading.sentence(text))
         yield from violations_of(Code.VALUE_NOT_DERIVED, f"conclusion.{where}", missing)
+
+
+def _is_label(reading: Reading, cause: str) -> bool:
+    """A cause may be one key of a vocabulary of causes (`oom_killed`): it names a sort of fault, and states no value.
+
+    A key that the evidence knows, or nearly knows, as the name of something is a name as everywhere else.
+    """
+    key = cause.strip()
+    if not _LABEL.fullmatch(key) or key in reading.vocabulary.metrics:
+        return False
+    return reading.vocabulary.sort_of(key) is NameSort.OTHER

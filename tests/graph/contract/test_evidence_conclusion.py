@@ -291,3 +291,20 @@ def test_a_log_line_lends_no_command() -> None:
     data["action_plan"] = [{"text": "`kubectl delete ns shop`", "analysis_ids": ["a6"]}]
 
     assert (Code.COMMAND_NOT_IN_RUNBOOK, "action_plan[0].text") in found(data, known)
+
+
+def test_a_cause_may_be_one_key_of_a_vocabulary_of_causes() -> None:
+    kept = {"component": "backup", "cause": "stale_cache_address"}
+    assert not found(concluding(MEASURED, cause="cache_timeout_too_short", alternatives=[])) & {
+        (Code.VALUE_NOT_DERIVED, "conclusion.cause")
+    }
+    assert (Code.VALUE_NOT_DERIVED, "conclusion.alternatives[0].cause") not in found(
+        concluding(MEASURED, alternatives=[kept])
+    )
+
+
+@pytest.mark.parametrize(
+    "cause", ["pool_size_64", "cache_timeout_too_short of billing_db", "v1.4.2", "cache-timeout-2"]
+)
+def test_a_cause_that_states_a_value_or_another_name_comes_from_evidence(cause: str) -> None:
+    assert (Code.VALUE_NOT_DERIVED, "conclusion.cause") in found(concluding(MEASURED, cause=cause))
