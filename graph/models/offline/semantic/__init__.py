@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from graph.models.offline.chat import OfflineChatModel
+from graph.models.offline.semantic.cluster import cluster_objection, is_about_cluster
 from graph.models.offline.semantic.judging import objection
 from graph.models.offline.semantic.reading import read_world
 
@@ -20,7 +21,11 @@ class OfflineSemanticGuard(OfflineChatModel):
         """Return `{"verdict", "reason"}` for the `{"draft", "evidence"}` of the last message."""
         try:
             body = json.loads(str(messages[-1].content))
-            reason = objection(body["draft"], read_world(body["evidence"]))
+            draft, evidence = body["draft"], body["evidence"]
+            if is_about_cluster(evidence):
+                reason = cluster_objection(draft, evidence)
+            else:
+                reason = objection(draft, read_world(evidence))
         except (ValueError, KeyError, TypeError, AttributeError):
             reason = "the draft or its evidence can not be read"
         verdict = "UNSUPPORTED" if reason else "SUPPORTED"
