@@ -82,7 +82,7 @@ def _json_object(text: str) -> Mapping[str, Any]:
 
 
 def _read_human(transcript: Transcript, text: str) -> None:
-    body = _json_object(text)
+    body = _json_object(text.partition("\n")[0])
     if body.get("type") != "INCIDENT_CONTEXT":
         transcript.query = text
         return

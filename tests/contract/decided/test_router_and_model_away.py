@@ -27,7 +27,7 @@ async def test_what_the_router_found_goes_to_the_diagnosis() -> None:
     found = {"enterprise": "acme", "service": "checkout", "environment": "prod", "window": "刚才", "error": "慢"}
     driven = rig(no_conclusion(), router=[route(**found)])
     run = await driven.run("checkout 慢", incident=None)
-    body = json.loads(str(driven.diagnosis.seen[0][-1].content))
+    body = json.loads(str(driven.diagnosis.seen[0][-1].content).partition("\n")[0])
     assert body["type"] == "INCIDENT_CONTEXT"
     window = body["context"].pop("window")
     assert window["start"] < body["as_of"] < window["end"]
