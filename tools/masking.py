@@ -120,7 +120,7 @@ _KEY_WORDS = (
 )
 _KEYED = re.compile(
     rf"""(?P<key>{_KEY_WORDS})\\*["']?(?P<delimiter>[^\S\n]*(?::=|=>|[=:])[^\S\n]*|[^\S\n]?[为是][^\S\n]?)
-        (?: \\+"(?P<escaped>(?:(?!\\+").)*)
+        (?: \\+"(?P<escaped>(?:[^\\\n]|\\++(?!"))*)
           | "(?P<double>(?:\\.|[^"\\\n])*)
           | '(?P<single>(?:\\.|[^'\\\n])*)
           | (?P<bare>[^\s"']+?)(?=[)\]}}>]*(?:[\s"'。！？、]|[,;&](?:[^!-~]|$|[\w.-]+\s*[=:])|$)) )""",
@@ -291,7 +291,7 @@ _NAMED = ("pass", "pwd", "key", "secret", "token", "credent", "author", "密码"
 _RULES = (
     _rule(_PEM, _whole("PRIVATE_KEY"), "-----begin"),
     _Rule(_KEYED, _keyed, _NAMED),
-    _rule(rf"(?i:--[\w-]*{_KEY_WORDS}[^\S\n]+(?P<value>[^\s-]\S*))", _flag, "--"),
+    _rule(rf"(?i:(?<!-)--[\w-]{{0,64}}{_KEY_WORDS}[^\S\n]+(?P<value>[^\s-]\S*))", _flag, *_NAMED),
     _rule(r"\bcurl\b[^\n]{0,200}?[^\S\n](?:-u|--user)[^\S\n]+([^\s:]+:\S+)", _whole("CREDENTIALS", 1), "curl"),
     _rule(r"(?i:\bbearer)[^\S\n]+(?P<value>[A-Za-z0-9._~+/-]{6,}={0,2})", _bearer, "bearer"),
     _rule(r"(?i:\bbasic)[^\S\n]+(?P<value>[A-Za-z0-9+/]{4,}={0,2})", _basic, "bas"),
@@ -318,15 +318,15 @@ _RULES = (
         _whole("TOKEN"),
         *("hf_", "npm_", "pypi-", "whsec_"),
     ),
-    _rule(r"://([^\s/?#\"'<>@]*:[^\s/?#\"'<>]*)(?=@)", _whole("CREDENTIALS", 1), "://"),
-    _rule(r"://([^\s/?#\"'<>@:]*:(?!\d{1,5}[/?#])[^\s\"'<>@]*)(?=@)", _whole("CREDENTIALS", 1), "://"),
+    _rule(r"://((?=[^\s/?#\"'<>@:]*:)[^\s/?#\"'<>]*)(?=@)", _whole("CREDENTIALS", 1), "://"),
+    _rule(r"://([^\s/?#\"'<>@:]*:(?!\d{1,5}[/?#])[^\s\"'<>@]{0,1024}+)(?=@)", _whole("CREDENTIALS", 1), "://"),
     _rule(r"://([^\s/?#\"'<>@:]{16,})(?=@)", _whole("CREDENTIALS", 1), "://"),
     _rule(
         r"(?<![\w.-])([\w.-]{1,64}:[^\s@\"'/]+)(?=@(?:tcp|udp|unix)\()",
         _whole("CREDENTIALS", 1),
         *("@tcp(", "@udp(", "@unix("),
     ),
-    _rule(r"(?<=:thin:)([^\s/@]+/[^\s@]+)(?=@)", _whole("CREDENTIALS", 1), ":thin:"),
+    _rule(r"(?<=:thin:)([^\s/@]{1,256}/[^\s@]{1,256}+)(?=@)", _whole("CREDENTIALS", 1), ":thin:"),
     _rule(_NUMBER_EDGE + r"[1-9]\d{5}" + _DAY_OF_BIRTH + r"\d{3}[\dXx](?![A-Za-z0-9])", _id_card),
     _rule(_NUMBER_EDGE + r"(?:4|5\d|6\d|3[4-9]|2[2-7])\d{13,18}" + _NUMBER_END, _bank_card),
     _rule(r"(?<![\w.-])[2-6]\d{3}([ -])\d{4}\1\d{4}\1\d{3,4}(?:\1\d{1,3})?(?!-?\d)" + _NUMBER_END, _bank_card),

@@ -1,6 +1,7 @@
 """Secrets and personal numbers are masked in any disguise; what on-call work reads is left alone."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -193,6 +194,17 @@ def test_rounded_measurements_are_no_personal_numbers_where_the_text_is_measured
 def test_masking_is_idempotent(text: str) -> None:
     masked = mask_secrets(text)
     assert mask_secrets(masked) == masked
+
+
+@pytest.mark.parametrize(
+    "unit", ["-", "--token", ":", "://a:", "\\", ":thin:a/", "password=", "a@b.co-", "-----BEGIN PRIVATE KEY-----"]
+)
+@pytest.mark.parametrize("head", ["", "://", 'token=\\"', "-----BEGIN PRIVATE KEY-----"])
+def test_no_line_that_somebody_wrote_keeps_masking_busy(head: str, unit: str) -> None:
+    line = head + unit * (20_000 // len(unit))
+    began = time.process_time()
+    mask_secrets(line)
+    assert time.process_time() - began < 2
 
 
 def test_a_value_is_masked_by_the_name_of_its_field() -> None:
