@@ -57,6 +57,7 @@ def cluster_objection(draft: Mapping[str, Any], evidence: Sequence[Mapping[str, 
     entries = read_entries(evidence)
     return (
         _wording(conclusion, rule, component, draft)
+        or _seat(rule, component, entries)
         or _proof(rule, component, entries)
         or _again(rule, component, entries)
         or _affected(conclusion, entries)
@@ -103,6 +104,27 @@ def _wording(
     return None
 
 
+_DATABASE = re.compile(r"mysql|mariadb|postgres|mongo|redis|(^|-)db(-|$)|database", re.IGNORECASE)
+
+
+def _seat(rule: Mapping[str, Any], component: str, entries: list[Entry]) -> str | None:
+    """A cause of nodes lies at a node, one of applications at an application."""
+    nodes = {one.get("node") for one in entries}
+    nodes |= {one.get("name") for one in entries if one.get("kind") == "nodes"}
+    nodes |= {one.get("component") for one in entries if one.get("kind") == "Node"}
+    namespaces = {one.get("namespace") for one in entries}
+    apps = {one.get(key) for one in entries for key in ("app", "service", "caller", "callee")}
+    apps |= {one.get("component") for one in entries if one.sort == "alert"} - nodes
+    apps |= {one.get("name") for one in entries if one.get("kind") in ("deployments", "statefulsets", "services")}
+    seats = {
+        "node": component in nodes,
+        "namespace": component in namespaces,
+        "database": component in apps and bool(_DATABASE.search(component)),
+        "app": component in apps - nodes,
+    }
+    return None if seats[str(rule.get("seat", "app"))] else "such a cause doesn't lie at such a component"
+
+
 def _proof(rule: Mapping[str, Any], component: str, entries: list[Entry]) -> str | None:
     for patterns in rule["proof"]:
         if all(any(_shows(entry, pattern, component) for entry in entries) for pattern in patterns):
@@ -144,12 +166,26 @@ def _ports(entries: list[Entry], component: str) -> set[str]:
     return {piece for one in told for piece in re.findall(r"[\w-]+", one)}
 
 
+_GARBLED = re.compile(
+    r"malformed|broken|HTTPS client|tls: |preface|too large|content-type|unimplemented|HTTP/0|handshake|http2: "
+    r"|no such file",
+    re.IGNORECASE,
+)
+
+
 def _probe(kind: str, what: str) -> Callable[[str, list[Entry]], bool]:
     def check(component: str, entries: list[Entry]) -> bool:
         ports = _ports(entries, component)
         probes = [entry for entry in _own(entries, "probe", component) if entry.get("kind") == kind]
         wrong = [probe for probe in probes if probe.get("port") and ports and probe.get("port") not in ports]
-        return bool(wrong) if what == "port" else bool(probes) and not wrong
+        if what == "port":
+            return bool(wrong)
+        failed = [one for one in entries if one.names(component) and f"{kind} probe failed" in one.told.casefold()]
+        garbled = any(_GARBLED.search(one.text) for one in failed)
+        other = [one for one in _own(entries, "probe", component) if one.get("kind") != kind]
+        ways = {(one.get("handler"), one.get("port")) for one in other}
+        unlike = any((one.get("handler"), one.get("port")) not in ways for one in probes)
+        return bool(probes) and not wrong and (garbled or (bool(ways) and unlike))
 
     return check
 
@@ -249,9 +285,37 @@ def _unknown_address(component: str, entries: list[Entry]) -> bool:
         address = re.fullmatch(r"(?:\w+://)?([a-z][\w.-]*?)(?::(\d+))?(?:/.*)?", entry.text.strip())
         if address is None or not services:
             continue
-        ports = services.get(address[1].split(".", 1)[0])
-        if ports is None or (address[2] and address[2] not in re.findall(r"\d+", ports)):
+        host = address[1].split(".", 1)[0]
+        ports = services.get(host)
+        if ports is not None and address[2] and address[2] not in re.findall(r"\d+", ports):
             return True
+        if ports is None and any(name[:6] == host[:6] for name in services):
+            return True
+    return False
+
+
+def _shared_port(component: str, entries: list[Entry]) -> bool:
+    if any(entry.names(component) and re.search("in use|bind", entry.told) for entry in entries):
+        return True
+    held: dict[str, str] = {}
+    for entry in _own(entries, "container", component):
+        for port in set(re.findall(r"\d+", entry.get("ports"))):
+            if held.setdefault(port, entry.get("container")) != entry.get("container"):
+                return True
+    return False
+
+
+def _another_target(component: str, entries: list[Entry]) -> bool:
+    """A path in a gateway's configuration speaks of one service, and the target above it is another."""
+    services = {one.get("name"): re.sub(r"\W", "", one.get("name")) for one in entries if one.get("kind") == "services"}
+    for entry in _own(entries, "config", component):
+        target = ""
+        for row in entry.told.split("  "):
+            target = next((name for name in services if re.search(rf"[/ :]{re.escape(name)}\b", row)), target)
+            words = {re.sub(r"\W", "", part) for part in re.findall(r"/([\w-]{6,})", row)}
+            meant = {name for name, bare in services.items() if any(bare.endswith(word) for word in words)}
+            if target and meant and target not in meant:
+                return True
     return False
 
 
@@ -300,6 +364,8 @@ _CHECKS: Mapping[str, Callable[[str, list[Entry]], bool]] = {
     "service_labels": _service_labels,
     "target_port": _target_port,
     "unknown_address": _unknown_address,
+    "shared_port": _shared_port,
+    "another_target": _another_target,
     "worst_node": _worst_node,
     "slow_neighbours": _slow_neighbours,
     "slow_end": _slow_end,
