@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from app import CANCELLED
 from app.inputs import Question
+from app.records import RecordFile
 from app.state import open_persistence
 from graph.agent import build_graph
 from graph.contract.release import Release
@@ -25,17 +26,19 @@ async def investigate(
     on_event: OnEvent,
     on_stopping: Callable[[], None],
     note: Callable[[str], None],
+    record: RecordFile | None = None,
 ) -> Release:
     """Run one diagnosis and return its Release; SIGINT and SIGTERM end it as CANCELLED, in good order.
 
     `on_event` is called with each event of the run, `on_stopping` once when a signal came; a second signal leaves the
-    process at once. `note` takes one line for a person.
+    process at once. `note` takes one line for a person, also where the run's `record` can't be written.
     """
     stop = asyncio.Event()
     with _told_by_signals(stop, on_stopping):
         async with open_persistence(settings.ledger.record_ttl_seconds, note) as kept:
+            tools = frozen_tools(question.incident_dir)
             graph = build_graph(
-                tools=frozen_tools(question.incident_dir),
+                tools=tools,
                 settings=settings,
                 checkpointer=kept.checkpointer,
                 store=kept.store,
@@ -44,9 +47,10 @@ async def investigate(
             if question.alert:
                 inputs["incident"] = question.alert
             context = DiagnosisContext(locale=question.locale)
-            release = await diagnose(
-                graph, inputs, thread_id=uuid4().hex, context=context, on_event=on_event, stop=stop
-            )
+            thread_id = uuid4().hex
+            release = await diagnose(graph, inputs, thread_id=thread_id, context=context, on_event=on_event, stop=stop)
+            if record is not None and (failure := await record.keep(graph, thread_id, tools, kept.store)):
+                note(failure)
     return Release.model_validate(release)
 
 

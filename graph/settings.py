@@ -69,6 +69,26 @@ class LedgerSettings(_Group):
     record_ttl_seconds: float = Field(default=24 * 3600.0, gt=0)
 
 
+class RecordSettings(_Group):
+    """The key that signs run records: `harness.record`. The text itself, or a file whose bytes, less white space at
+    both ends, are the key; the text wins."""
+
+    key: SecretStr | None = Field(default=None, min_length=1)
+    key_file: Path | None = None
+
+    def key_bytes(self) -> bytes | None:
+        """Return the key, None where none is configured; raises SettingsError where the file can't be read."""
+        if self.key is not None or self.key_file is None:
+            return self.key.get_secret_value().encode() if self.key else None
+        try:
+            key = self.key_file.read_bytes().strip()
+        except OSError:
+            key = b""
+        if not key:
+            raise SettingsError("HARNESS_RECORD_KEY_FILE (harness.record.key-file) names no readable key")
+        return key
+
+
 class ToolSettings(_Group):
     """Bounds of one evidence query: `harness.tool`."""
 
@@ -120,6 +140,7 @@ class HarnessSettings(BaseSettings):
     budget: BudgetSettings = BudgetSettings()
     release: ReleaseSettings = ReleaseSettings()
     ledger: LedgerSettings = LedgerSettings()
+    record: RecordSettings = RecordSettings()
     tool: ToolSettings = ToolSettings()
     model: ModelSettings = ModelSettings()
     zone: str | None = None
@@ -142,6 +163,11 @@ class HarnessSettings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, InitSettingsSource(settings_cls, _toml_table(set(cls.model_fields)))
+
+    @field_validator("openai_api_key", "openai_base_url", mode="before")
+    @classmethod
+    def _blank_is_absent(cls, value: Any) -> Any:
+        return None if isinstance(value, str) and not value.strip() else value
 
     @model_validator(mode="after")
     def _records_outlive_runs(self) -> "HarnessSettings":

@@ -86,7 +86,7 @@ class DiagnosisState(TypedDict, total=False):
     submissions: list[str]
     """Private to the run: its draft and the draft's repair as they came, kept for the run's record, never published."""
     ledger_gaps: list[dict[str, Any]]
-    """Reads of the ledger that gave no believable record: which node read, of which call, and the code that says why."""
+    """Reads of the ledger that gave no believable record: which node read, of which call, the code that says why."""
     draft: dict[str, Any] | None
     """The parsed draft; after the release it stands at SUCCESS only."""
     draft_violations: list[dict[str, Any]]

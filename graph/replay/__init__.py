@@ -1,0 +1,1 @@
+"""A recorded run, made again from what models and sources said: what `graph.verify` compares a record with."""
