@@ -169,6 +169,11 @@ class HarnessSettings(BaseSettings):
     def _blank_is_absent(cls, value: Any) -> Any:
         return None if isinstance(value, str) and not value.strip() else value
 
+    @field_validator("openai_api_key", "openai_base_url", mode="before")
+    @classmethod
+    def _blank_is_absent(cls, value: Any) -> Any:
+        return None if isinstance(value, str) and not value.strip() else value
+
     @model_validator(mode="after")
     def _records_outlive_runs(self) -> "HarnessSettings":
         if self.ledger.record_ttl_seconds < self.budget.max_seconds:

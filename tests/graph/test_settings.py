@@ -48,7 +48,10 @@ def other(group: str, field: str) -> object:
 
 
 def read(group: str, field: str) -> object:
-    return getattr(getattr(load_settings(), group), field)
+    value = getattr(getattr(load_settings(), group), field)
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    return str(value) if isinstance(value, Path) else value
 
 
 def toml(text: str, name: str = "zhizhi.toml") -> Path:
@@ -193,3 +196,12 @@ def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_context_that_says_anything_else_is_refused(given: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         DiagnosisContext.model_validate(given)
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_a_blank_key_and_a_blank_endpoint_count_as_none(monkeypatch: pytest.MonkeyPatch, blank: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", blank)
+    monkeypatch.setenv("OPENAI_BASE_URL", blank)
+    settings = load_settings()
+    assert settings.openai_api_key is None
+    assert settings.openai_base_url is None
