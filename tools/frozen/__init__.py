@@ -7,7 +7,7 @@ from tools.frozen.alerts import AlertsTool
 from tools.frozen.change_records import CHANGE_LOADERS
 from tools.frozen.changes import GetChangeTool, ListChangesTool
 from tools.frozen.database import Database
-from tools.frozen.layout import IncidentDirectoryError, check_directory, read_alert
+from tools.frozen.layout import RUNBOOKS, IncidentDirectoryError, check_directory, read_alert
 from tools.frozen.logs import load_logs
 from tools.frozen.metrics import MetricsTool, load_metrics
 from tools.frozen.search import SearchTool
@@ -41,6 +41,6 @@ def frozen_tools(directory: Path) -> tuple[EvidenceTool, ...]:
         ListChangesTool(changes, telemetry),
         GetChangeTool(changes),
     ]
-    if (directory / "runbooks").is_dir():
-        tools.append(RunbookTool(directory / "runbooks"))
+    if (directory / RUNBOOKS).is_dir():
+        tools.append(RunbookTool(directory / RUNBOOKS))
     return tuple(tools)

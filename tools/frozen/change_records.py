@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from tools.frozen.database import Loader, Quality, Rows, Source
 from tools.frozen.diffs import changed_lines
 from tools.frozen.lines import fields, moment, with_text
-from tools.frozen.records import load_documents
+from tools.frozen.records import judged, load_documents
 from tools.frozen.sql import Document
 from tools.vocabulary import ChangeKind, ChangeRef
 
@@ -79,7 +79,7 @@ def _loader(table: str, select: str) -> Loader:
             f" count(*) FILTER (id IS NOT NULL AND moment IS NOT NULL AND NOT zoned(timed)) FROM {table}"
         )[0]
         rows.run(f"DELETE FROM {table} WHERE id IS NULL OR moment IS NULL")
-        return Quality(broken + int(unusable), int(zoneless))
+        return judged(rows, table, broken + int(unusable), int(zoneless))
 
     return load
 

@@ -20,6 +20,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "flags": ("context/flags.json", "context/flags.ndjson", "context/flags.jsonl"),
 }
 """The names under which a part may lie there; the first that exists is read. No other file is ever opened."""
+RUNBOOKS = "runbooks"
 
 _MAX_ALERT_BYTES = 1 << 20
 
@@ -38,12 +39,18 @@ class Found:
 
 
 def check_directory(directory: Path) -> None:
-    """Raise IncidentDirectoryError where `directory` isn't a directory with at least one part of an incident."""
+    """Raise IncidentDirectoryError where `directory` isn't a directory with at least one part of an incident, or a part
+    is a link that leads out of it."""
     wanted = "alert.json, logs.ndjson, metrics.csv, traces.json or context/deploys.json"
     if not directory.exists():
         raise IncidentDirectoryError(f"no such incident directory: {directory} (expected a directory with {wanted})")
     if not directory.is_dir():
         raise IncidentDirectoryError(f"not a directory: {directory} (expected a directory with {wanted})")
+    for name in (*(name for names in FILES.values() for name in names), RUNBOOKS):
+        if _leads_out(directory, directory / name):
+            raise IncidentDirectoryError(
+                f"{directory / name} is a link out of the incident directory; put a copy there"
+            )
     if not any(find(directory, part) for part in FILES):
         raise IncidentDirectoryError(f"no incident in {directory}: none of its files is there (expected {wanted})")
 
@@ -56,9 +63,14 @@ def find(directory: Path, part: str) -> Found | None:
             status = path.stat()
         except OSError:
             continue
-        if path.is_file():
+        if path.is_file() and not _leads_out(directory, path):
             return Found(part, path, (status.st_mtime_ns, status.st_size))
     return None
+
+
+def _leads_out(directory: Path, path: Path) -> bool:
+    """Whether `path` is elsewhere than it says: who made the incident must not choose what else of a disk is read."""
+    return path.exists() and not path.resolve().is_relative_to(directory.resolve())
 
 
 def expected(directory: Path, part: str) -> Path:

@@ -2,7 +2,7 @@
 """The log table of a frozen incident: one row a record, stack traces joined to the record that they belong to."""
 
 from tools.frozen.database import Quality, Rows, Source
-from tools.frozen.records import check_readable, load_documents, rejected
+from tools.frozen.records import check_readable, judged, load_documents, rejected
 from tools.frozen.sql import LINES, Document, names
 
 MAX_TAIL_LINES = 60
@@ -100,7 +100,7 @@ def load_logs(rows: Rows, source: Source, zone: str) -> Quality:
     rows.run("UPDATE staged SET service = '-' WHERE service IS NULL")
     rows.run(_JOINED if rows.all("SELECT bool_or(continues) FROM staged")[0][0] else _SINGLE)
     rows.run("DROP TABLE staged")
-    return Quality(broken + int(unusable), int(zoneless))
+    return judged(rows, "logs", broken + int(unusable), int(zoneless))
 
 
 def _load_lines(rows: Rows, source: Source) -> int:

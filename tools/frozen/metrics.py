@@ -13,7 +13,7 @@ from tools.base import Arguments, EvidenceTool, IncidentContext
 from tools.frozen.database import Database, Loaded, Quality, Rows, Source
 from tools.frozen.layout import expected
 from tools.frozen.lines import Page, moment, number, unit
-from tools.frozen.records import load_documents
+from tools.frozen.records import judged, load_documents
 from tools.frozen.scopes import bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.series import Reduced, Series, reduce_series
@@ -71,8 +71,10 @@ def load_metrics(rows: Rows, source: Source, zone: str) -> Quality:
     rows.run(_STAGED, zone=zone)
     rows.run("DROP TABLE documents")
     unusable, zoneless = rows.all(_QUALITY)[0]
-    rows.run(f"DELETE FROM metrics WHERE value IS NULL OR NOT ({_USABLE})")
-    return Quality(broken + int(unusable), int(zoneless))
+    rows.run(f"DELETE FROM metrics WHERE NOT ({_USABLE})")
+    quality = judged(rows, "metrics", broken + int(unusable), int(zoneless))
+    rows.run("DELETE FROM metrics WHERE value IS NULL")
+    return quality
 
 
 class MetricsArguments(Arguments):

@@ -4,7 +4,7 @@
 import duckdb
 
 from tools.base import SourceFailure
-from tools.frozen.database import Rows, Source
+from tools.frozen.database import Quality, Rows, Source
 from tools.frozen.sql import DOCUMENTS, SALVAGED
 from tools.vocabulary import SourceError
 
@@ -21,16 +21,18 @@ def load_documents(rows: Rows, source: Source) -> int:
     if source.empty:
         rows.run("CREATE TABLE documents (seq BIGINT, doc JSON)")
         return 0
+    salvaged = 0
     try:
         rows.run(f"CREATE TABLE documents AS {DOCUMENTS[source.sort]}", path=source.path)
     except duckdb.InvalidInputException:
         if source.sort != "json":
             raise
         rows.run(f"CREATE TABLE documents AS {SALVAGED}", path=source.path)
+        salvaged = 1
     lost = rejected(rows)
     broken = rows.all(f"SELECT count(*) FROM documents WHERE {_BROKEN}")[0][0]
     rows.run(f"DELETE FROM documents WHERE {_BROKEN}")
-    check_readable(rows, lost + int(broken))
+    check_readable(rows, lost + int(broken) + salvaged)
     return lost + int(broken)
 
 
@@ -38,6 +40,14 @@ def check_readable(rows: Rows, broken: int) -> None:
     """Raise SourceFailure(SOURCE_UNREADABLE) where `broken` records and no good one were found in `documents`."""
     if broken and not rows.all("SELECT count(*) FROM documents WHERE doc IS NOT NULL")[0][0]:
         raise SourceFailure(SourceError.SOURCE_UNREADABLE)
+
+
+def judged(rows: Rows, table: str, broken: int, zoneless: int) -> Quality:
+    """Return the quality of a loaded table. Raises SourceFailure(SOURCE_UNREADABLE) where every record is broken: such
+    a source says nothing, not even that there was nothing."""
+    if broken and not rows.all(f"SELECT count(*) FROM {table}")[0][0]:
+        raise SourceFailure(SourceError.SOURCE_UNREADABLE)
+    return Quality(broken, zoneless)
 
 
 def rejected(rows: Rows) -> int:

@@ -2,7 +2,7 @@
 """The span table of a frozen incident: parents found by span id, whatever the trace ids say."""
 
 from tools.frozen.database import Quality, Rows, Source
-from tools.frozen.records import load_documents
+from tools.frozen.records import judged, load_documents
 from tools.frozen.sql import Document, names
 
 MAX_DEPTH = 64
@@ -101,4 +101,4 @@ def load_spans(rows: Rows, source: Source, zone: str) -> Quality:
     rows.run(_SPANS)
     rows.run("DROP TABLE linked")
     rows.run("DROP TABLE read_spans")
-    return Quality(broken + int(unusable), int(zoneless))
+    return judged(rows, "spans", broken + int(unusable), int(zoneless))

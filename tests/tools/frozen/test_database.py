@@ -10,6 +10,7 @@ import pytest
 
 from tests.tools.frozen.conftest import Asker, Writer
 from tools.base import SourceFailure
+from tools.frozen import IncidentDirectoryError, frozen_tools, read_alert
 from tools.frozen.database import Database, Loaded, Rows
 from tools.frozen.logs import load_logs
 from tools.vocabulary import SourceError
@@ -83,6 +84,47 @@ async def test_a_failing_query_is_a_coded_failure_without_the_text_of_another(lo
     assert failure.value.code is SourceError.SOURCE_UNREADABLE
     assert failure.value.__context__ is None
     assert failure.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "tool"),
+    [
+        ("metrics.csv", "a,b\n1,2\n", "query_metrics"),
+        ("metrics.ndjson", [{"service": "shop", "metric": "m", "value": 1}], "query_metrics"),
+        ("logs.csv", "a,b\n1,2\n", "search_logs"),
+        ("logs.ndjson", [{"msg": "no time"}], "find_log_signatures"),
+        ("traces.json", [{"trace_id": "a"}], "query_traces"),
+        ("traces.json", "nothing of the kind", "query_traces"),
+        ("context/commits.json", "[[[[", "list_changes"),
+        ("context/deploys.json", [{"service": "shop"}], "list_changes"),
+    ],
+)
+async def test_a_source_whose_records_are_all_broken_proves_no_absence(
+    write: Writer, ask: Asker, file: str, content: str, tool: str
+) -> None:
+    with pytest.raises(SourceFailure) as failure:
+        await ask(write({file: content}), tool)
+    assert failure.value.code is SourceError.SOURCE_UNREADABLE
+
+
+@pytest.mark.parametrize("name", ["alert.json", "logs.ndjson", "metrics.csv", "context/commits.json", "runbooks"])
+def test_a_link_out_of_the_incident_is_refused(write: Writer, tmp_path: Path, name: str) -> None:
+    (tmp_path / "private").write_text("{}")
+    directory = write({"context/flags.json": "[]"})
+    (directory / name).symlink_to(tmp_path if name == "runbooks" else tmp_path / "private")
+    with pytest.raises(IncidentDirectoryError, match="link out of the incident directory"):
+        frozen_tools(directory)
+    with pytest.raises(IncidentDirectoryError):
+        read_alert(directory)
+
+
+async def test_a_link_that_came_later_is_not_followed(logs: Database, tmp_path: Path) -> None:
+    path = logs.directory / "logs.ndjson"
+    path.rename(tmp_path / "private")
+    path.symlink_to(tmp_path / "private")
+    with pytest.raises(SourceFailure) as failure:
+        await logs.ask("UTC", lambda rows, _: rows.all("SELECT * FROM logs"))
+    assert failure.value.code is SourceError.SOURCE_MISSING
 
 
 async def test_many_askers_share_one_load(logs: Database) -> None:
