@@ -152,7 +152,7 @@ def _suites() -> list[str]:
 
 
 def _evaluate(plan: "Plan", out: Path, concurrency: int, *, upload: bool) -> "Results":
-    from evals.sitting import evaluate
+    from evals.sitting import evaluate, publish
     from evals.upload import upload as send
     from evals.upload import upload_key
     from graph.settings import load_settings
@@ -162,6 +162,7 @@ def _evaluate(plan: "Plan", out: Path, concurrency: int, *, upload: bool) -> "Re
     os.environ["LANGSMITH_TRACING"] = os.environ["LANGCHAIN_TRACING_V2"] = "false"
     with _progress() as on_row:
         results = asyncio.run(evaluate(plan, load_settings(), out, concurrency=concurrency, on_row=on_row))
+    publish(results, out)
     if key is not None:
         _say(f"uploaded {send(results, key)} experiments")
     return results

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, get_args
@@ -107,8 +108,9 @@ def prompt_digests() -> dict[str, str]:
     return {name: digest(name) for name in get_args(PromptName)}
 
 
+@cache
 def code_digest() -> str:
-    """Return the SHA-256 over the sources that decide what a run does."""
+    """Return the SHA-256 over the sources that decide what a run does, as this process found them."""
     root = Path(__file__).resolve().parents[1]
     whole = hashlib.sha256()
     for path in sorted(p for name in SOURCES for p in (root / name).rglob("*") if p.suffix in {".py", ".toml", ".md"}):

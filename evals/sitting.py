@@ -1,4 +1,4 @@
-"""One sitting: run the plan, summarize, write `results.json`, `report.md` and the plots into the output directory."""
+"""One sitting: run the plan, summarize, write `results.json`, `report.md` and the plots."""
 
 import resource
 import sys
@@ -30,7 +30,7 @@ async def evaluate(
     models: GivenModels | None = None,
     on_row: OnRow = quiet,
 ) -> Results:
-    """Run the plan and return the results that were written to `out`.
+    """Run the plan and return its results; each finished cell is kept in `out`, and not done again there.
 
     `models` stands in for the configured ones. Raises BadPlan for what can't be run or written. Cells that fail raise
     nothing: their rows have a `failure`.
@@ -45,11 +45,17 @@ async def evaluate(
         runner = Runner(plan, settings, attempts, concurrency=concurrency, models=models, on_row=on_row)
         ran = await runner.run()
         manifest = _manifest(plan, settings, ran, began, time.monotonic() - started)
-    results = results_of(manifest, ran.rows)
-    write_results(results, out)
-    plots = draw_plots(results, out)
-    (out / REPORT_FILE).write_text(report(results, plots=plots), encoding="utf-8")
-    return results
+    return results_of(manifest, ran.rows)
+
+
+def publish(results: Results, out: Path) -> None:
+    """Write `results.json`, `report.md` and the plots into `out`. Raises BadPlan where it can't be written."""
+    try:
+        write_results(results, out)
+        plots = draw_plots(results, out)
+        (out / REPORT_FILE).write_text(report(results, plots=plots), encoding="utf-8")
+    except OSError as error:
+        raise BadPlan(f"{error.filename or out} can't be written: {error.strerror}") from None
 
 
 def _read_prompts(directory: Path, held: ExitStack) -> None:
