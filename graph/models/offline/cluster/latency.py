@@ -57,7 +57,9 @@ def _saturated(case: Case) -> Iterator[Finding]:
         default=None,
     )
     if chosen is not None:
-        yield Finding("pod_cpu_overload", chosen, tuple(one for one in held if one.get("component") == chosen))
+        pod = case.pod_of(chosen)
+        own = (one for one in held if one.get("component") == chosen)
+        yield Finding("pod_cpu_overload", chosen, (*own, *([pod] if pod else [])))
 
 
 def _told(alert: Seen) -> str:
@@ -109,4 +111,5 @@ def _suffering(case: Case) -> set[str]:
 
 def _proof(case: Case, slow: dict[str, Seen], names: list[str]) -> tuple[Seen, ...]:
     pods = [pod for name in names if (pod := case.pod_of(name)) is not None]
-    return (*(slow[name] for name in names[:3]), *pods[:3])
+    calls = [one for one in case.of("dependencies") if one.get("service") in names]
+    return (*(slow[name] for name in names[:3]), *pods[:3], *calls[:1])

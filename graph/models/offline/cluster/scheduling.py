@@ -83,7 +83,7 @@ def _constraint(case: Case, event: Seen, causes: set[str]) -> Iterator[Finding]:
         if wanted and wanted.items() <= labels.items():
             yield from _why_not(event, app, node, seen, causes)
             return
-    sources = (event, pod) if pod else (event,)
+    sources = (event, *([pod] if pod else []), *(seen for _, _, seen in nodes[:1]))
     yield Finding("node_selector_mismatch", app, sources, sure=bool(nodes))
 
 

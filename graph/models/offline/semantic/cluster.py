@@ -11,7 +11,20 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-_TOOLS = frozenset(("GetResources", "DescribeResource", "GetAppYAML", "CheckNodeServiceStatus"))
+_TOOLS = frozenset(
+    (
+        "GetResources",
+        "DescribeResource",
+        "GetAppYAML",
+        "GetServiceDependencies",
+        "CheckServiceConnectivity",
+        "GetAlerts",
+        "GetRecentLogs",
+        "GetErrorLogs",
+        "GetClusterConfiguration",
+        "CheckNodeServiceStatus",
+    )
+)
 _PAIR = re.compile(r"(\w+)=(\S+)")
 _TOO_MUCH = re.compile(
     r"毫无疑问|百分之百|所有(用户|客户)|数据丢失|永久|攻击|入侵|恶意|without (a |any )?doubt|all (users|customers)"
