@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tools.vocabulary import Evidence, EvidenceStatus, Provenance
 
-MAX_BYTES = 7_500
+MAX_BYTES = 7_900
 MAX_FIELD = 200
 MAX_TEXT = 700
 MAX_SUMMARY_NAMES = 8

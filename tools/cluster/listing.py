@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from tools.cluster.evidence import found, line, named, nothing
+from tools.cluster.evidence import bounded, found, line, named, nothing
 from tools.cluster.kinds import GENERATED, workload_of
 from tools.cluster.tables import read_table
 from tools.vocabulary import Evidence
@@ -32,6 +32,8 @@ def list_objects(kind: str, namespace: str | None, table: str, *, asked: str = "
     ill = [row for row in rows if not well(kind, row)]
     head = line("list", {"kind": kind, "namespace": namespace, "rows": len(rows), "unwell": len(ill)})
     lines = [head, *(line("resource", _values(kind, row)) for row in ordered)]
+    if bounded(lines)[1]:
+        lines = [head, *(line("resource", _values(kind, _brief(kind, row))) for row in ordered)]
     told = named([_told(kind, row) for row in ill]) if ill else "every one is as it should be"
     summary = f"{len(rows)} {kind}{asked}{place}, {len(ill)} of them not well: {told}"
     return found(lines, summary, [*map(app_of_row(kind), rows), *([namespace] if namespace else [])])
@@ -85,6 +87,14 @@ def _values(kind: str, row: Row) -> dict[str, object]:
         else:
             values[_KEYS.get(key, key)] = value
     return values
+
+
+_BRIEF = frozenset(("name", "labels", "ready", "status", "endpoints", "ports", "cluster_ip", "node", "desired"))
+
+
+def _brief(kind: str, row: Row) -> Row:
+    """Return what a row of something well has to say where there are too many for the bound."""
+    return {key: value for key, value in row.items() if key in _BRIEF} if well(kind, row) else row
 
 
 def _told(kind: str, row: Row) -> str:

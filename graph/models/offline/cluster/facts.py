@@ -1,5 +1,6 @@
 """The evidence of a cluster's case, by the sort of its lines."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -7,6 +8,8 @@ from graph.models.offline.lines import Line
 from graph.models.offline.transcript import Observation
 
 _FRESH_RESTART = 60 * 60
+CRASHING = 3
+"""The rank of a pod whose container ends by itself."""
 
 
 @dataclass(frozen=True)
@@ -82,18 +85,23 @@ def read_case(observations: Iterable[Observation], *, namespace: str | None, que
 
 
 def pod_rank(pod: Seen) -> int:
-    """Return how unwell a pod is: 1 is the worst, 0 is well."""
+    """Return how unwell a pod is, 0 where it's well: 1 can't begin, 2 begins, 3 crashes, 4 isn't ready, 5 restarted.
+
+    Whoever can't begin stands nearer to the cause than who crashes for want of another.
+    """
     status, ready = pod.get("status"), pod.get("ready")
     have, _, want = ready.partition("/")
     if status in ("Completed", "Succeeded", "Terminating"):
         return 0
     if status == "Running":
         if have != want:
-            return 3
-        return 4 if _restarted_lately(pod) else 0
+            return 4
+        return 5 if _restarted_lately(pod) else 0
     begun = status.startswith("Init") or status in ("ContainerCreating", "PodInitializing")
     placed = status == "Pending" and pod.get("node") not in ("", "<none>")
-    return 2 if begun or placed else 1
+    if begun or placed:
+        return 2
+    return 3 if re.search("Crash|Error$|OOMKilled|RunContainerError", status) and "Pull" not in status else 1
 
 
 def _restarted_lately(pod: Seen) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graph.models.offline.cluster.facts import Case, Seen, ill_pods, pod_rank
+from graph.models.offline.cluster.facts import CRASHING, Case, Seen, ill_pods, pod_rank
 from graph.models.offline.cluster.latency import callees, slow_components, slow_ends
 from graph.models.offline.cluster.quotas import podless
 from graph.models.offline.cluster.routing import idle_services, odd_protocols, suspects, unserved_apps
@@ -73,8 +73,11 @@ def _wanted(case: Case) -> Iterator[Question]:
     """Yield the questions of an investigation in order: pods, what their state asks for, then who serves whom."""
     yield _list(case, "pods", wide=True)
     yield from _of_nodes(case)
-    for pod in ill_pods(case)[:3]:
+    ill = ill_pods(case)
+    for pod in ill[:1]:
         yield from _of_pod(case, pod)
+    for pod in ill[1:3]:
+        yield _describe(case, "pods", pod.get("name"))
     if _SLOW.search(case.query):
         yield from _of_slowness(case)
     yield _list(case, "deployments")
@@ -149,7 +152,7 @@ def _of_pod(case: Case, pod: Seen) -> Iterator[Question]:
     if rank == 2 and described and not warned:
         # Its node took it and then said nothing more: the node may be lost.
         yield _list(case, "nodes")
-    if rank in (1, 3, 4) and pod.get("status") != "Pending":
+    if rank >= CRASHING:
         yield _logs(case, app)
         yield _manifest(app)
         yield Question("GetRecentLogs", {"service_name": app, "namespace": case.given_namespace})
@@ -204,7 +207,8 @@ def _of_errors(case: Case) -> Iterator[Question]:
     if entry is not None and port:
         arguments = {"service_name": entry.get("name"), "port": int(port[0]), "namespace": case.given_namespace}
         yield Question("CheckServiceConnectivity", arguments)
-    for app in [*database_users(case), *named][:MAX_MANIFESTS]:
+    writers = [entry.get("name")] if entry is not None and named and entry.get("name") in apps else []
+    for app in [*database_users(case), *named[:1], *writers, *named[1:MAX_MANIFESTS]]:
         yield _manifest(app)
     yield from _of_alerts(case)
     if entry is not None and entry.get("name") in apps:

@@ -9,11 +9,11 @@ _FAILED = re.compile(r"(?P<kind>Liveness|Readiness|Startup) probe (?:failed|erro
 _PROTOCOL = re.compile(
     r"malformed HTTP|transport connection broken|HTTP response to HTTPS client|tls: first record|server preface"
     r"|frame too large|unexpected content-type|does not speak|unimplemented|HTTP/0\.9|EOF$|bad handshake"
-    r"|unknown service|http2: |no such file or directory|executable file not found",
+    r"|unknown service|http2: |statuscode: (400|415|426|505)|no such file or directory|executable file not found",
     re.IGNORECASE,
 )
 _HASTY = 15.0
-"""Seconds: who may be killed sooner after its start has too little time; the defaults leave 30."""
+"""Seconds: who may be killed so soon after its start has too little time; the defaults leave 30."""
 _CAUSES = {"liveness": "liveness_probe_incorrect_{}", "readiness": "readiness_probe_incorrect_{}"}
 
 
@@ -52,7 +52,7 @@ def _why(case: Case, kind: str, cause: str, event: Seen) -> Iterator[Finding]:
         container = next((one for one in case.of("container", app=app, container=probe.get("container"))), None)
         ports = _ports(container)
         sources = tuple(one for one in (event, probe, container) if one is not None)
-        if probe.get("port") and ports and probe.get("port") not in ports:
+        if probe.get("port") and (probe.get("port") not in ports if ports else _asks_elsewhere(case, app, probe)):
             yield Finding(cause.format("port"), app, sources)
         elif _PROTOCOL.search(event.line.whole_text) or _speaks_otherwise(case, app, probe):
             yield Finding(cause.format("protocol"), app, sources)
@@ -69,17 +69,23 @@ def _ports(container: Seen | None) -> set[str]:
 
 def _speaks_otherwise(case: Case, app: str, probe: Seen) -> bool:
     """The other probe of the same container asks the same port in another way, and doesn't fail."""
-    others = [
-        one
-        for one in case.of("probe", app=app, container=probe.get("container"))
-        if one.get("kind") != probe.get("kind") and one.get("port") == probe.get("port")
-    ]
+    others = [one for one in _succeeding(case, app, probe) if one.get("port") == probe.get("port")]
+    return any(one.get("handler") != probe.get("handler") for one in others)
+
+
+def _asks_elsewhere(case: Case, app: str, probe: Seen) -> bool:
+    """The other probe of the same container asks another port, and doesn't fail."""
+    return any(one.get("port") != probe.get("port") for one in _succeeding(case, app, probe))
+
+
+def _succeeding(case: Case, app: str, probe: Seen) -> list[Seen]:
     failing = {
         told["kind"].casefold()
         for event in case.of("event", reason="Unhealthy", app=app)
         if (told := _FAILED.search(event.line.whole_text))
     }
-    return any(one.get("handler") != probe.get("handler") and one.get("kind") not in failing for one in others)
+    others = case.of("probe", app=app, container=probe.get("container"))
+    return [one for one in others if one.get("kind") not in {probe.get("kind"), *failing}]
 
 
 def _hasty(probe: Seen) -> bool:
@@ -87,7 +93,7 @@ def _hasty(probe: Seen) -> bool:
     failures = probe.line.number("failures")
     if delay is None or period is None or failures is None:
         return False
-    return delay + period * failures < _HASTY
+    return delay + period * failures <= _HASTY
 
 
 def _killed(case: Case, app: str) -> bool:

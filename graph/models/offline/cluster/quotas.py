@@ -21,13 +21,13 @@ _CAUSES = (
 
 
 def podless(case: Case) -> list[Seen]:
-    """Return the workloads that want pods and have none at all."""
+    """Return the workloads that want pods and have none, or none of their newest declaration."""
     apps = {pod.get("app") for pod in case.objects("pods")}
     return [
         workload
         for kind in ("deployments", "statefulsets")
         for workload in case.objects(kind)
-        if not whole(workload) and workload.get("name") not in apps
+        if not whole(workload) and (workload.get("name") not in apps or workload.get("up_to_date") == "0")
     ]
 
 

@@ -27,13 +27,15 @@ def unserved_apps(case: Case) -> list[tuple[str, Seen]]:
 
 
 def idle_services(case: Case) -> list[Seen]:
-    """Return the endpoints that are empty though the application of that name has pods that are well."""
+    """Return the endpoints that are empty, or another's, though the application of that name has pods that are well."""
     found = []
     for endpoint in case.objects("endpoints"):
-        if endpoint.get("endpoints") not in ("", "<none>"):
+        pods = [one for one in case.objects("pods") if one.get("app") == endpoint.get("name")]
+        if not pods or any(map(pod_rank, pods)):
             continue
-        pod = next((one for one in case.objects("pods") if one.get("app") == endpoint.get("name")), None)
-        if pod is not None and not pod_rank(pod):
+        told = endpoint.get("endpoints")
+        own = {pod.get("ip") for pod in pods} - {"", "<none>"}
+        if told in ("", "<none>") or (own and not any(address in told for address in own)):
             found.append(endpoint)
     return found
 
@@ -178,7 +180,7 @@ def suspects(case: Case) -> list[str]:
     """Return the applications that errors speak of: by name, by the address of their service, and who wrote them."""
     addresses = {service.get("ip"): service.get("name") for service in case.objects("services") if service.get("ip")}
     names = {service.get("name") for service in case.objects("services")}
-    found: dict[str, int] = {}
+    found: dict[str, float] = {}
     for seen in [*case.of("pattern"), *case.of("log")]:
         weight = int(seen.line.number("count") or 1)
         told = seen.line.whole_text
@@ -189,5 +191,18 @@ def suspects(case: Case) -> list[str]:
         if host and host not in names:
             spoken.add(seen.get("service"))
         for name in spoken:
-            found[name] = found.get(name, 0) + weight
-    return sorted(found, key=lambda name: -found[name])
+            found[name] = found.get(name, 0.0) + weight
+        for name in names - spoken:
+            found[name] = found.get(name, 0.0) + (weight * _HINT if _hinted(name, told) else 0.0)
+    return sorted((name for name in found if found[name]), key=lambda name: -found[name])
+
+
+_HINT = 0.01
+"""What a word that only sounds like a service weighs beside its name."""
+_STEM = re.compile(r"[a-z]{4,}")
+
+
+def _hinted(name: str, told: str) -> bool:
+    """An error speaks of a service's business: `could not retrieve cart` of cartservice."""
+    stems = [stem.removesuffix("service") for stem in _STEM.findall(name)]
+    return any(len(stem) > 3 and re.search(rf"\b{stem}s?\b", told, re.IGNORECASE) for stem in stems)

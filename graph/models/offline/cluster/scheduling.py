@@ -11,6 +11,7 @@ from graph.models.offline.cluster.facts import Case, Finding, Seen, pairs
 
 _COUNTED = re.compile(r"(?P<count>\d+) (?P<told>(?:node\(s\)|Insufficient|Too many)[^,.{]*(?:\{[^}]*\})?)")
 _NODES = re.compile(r"0/(?P<total>\d+) nodes are available: (?P<reasons>.*?)(?:\. preemption:|$)")
+_LATER = ("cpu_capacity_mismatch", "memory_capacity_mismatch", "pod_anti_affinity_conflict")
 _CONTROL_PLANE = re.compile(r"control-plane|master")
 
 
@@ -71,8 +72,15 @@ def read_scheduling(case: Case) -> Iterator[Finding]:
 
 
 def _constraint(case: Case, event: Seen, causes: set[str]) -> Iterator[Finding]:
-    """No node has what the pod asks for; where one has it and takes no pods, that is why."""
+    """No node has what the pod asks for; where one has it and takes no pods, that is why.
+
+    Room and neighbours are looked at after the constraints: a node that lacks them has what is asked for.
+    """
     app = event.get("app")
+    later = [cause for cause in _LATER if cause in causes]
+    if later:
+        yield Finding(later[0], app, (event,))
+        return
     pod = next((seen for seen in case.of("object", kind="pods", app=app)), None)
     wanted = pairs(pod.get("node_selectors")) if pod else {}
     if pod is not None and not wanted:

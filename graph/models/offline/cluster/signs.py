@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from graph.models.offline.cluster.facts import Case, Finding, Seen, pod_rank
+from graph.models.offline.cluster.facts import CRASHING, Case, Finding, Seen, pod_rank
 
 _LOGS = ("pattern", "log")
 
@@ -86,8 +86,9 @@ def _in_state(sign: Sign, app: str, case: Case) -> bool:
     if not sign.needs:
         return True
     pod = case.pod_of(app)
-    ranks = (1,) if sign.needs == "crashing" else (1, 2, 3, 4)
-    return pod is not None and (pod_rank(pod) in ranks or bool(pod.line.number("restarts")))
+    if pod is None:
+        return False
+    return pod_rank(pod) == CRASHING or bool(pod.line.number("restarts") or (sign.needs == "unwell" and pod_rank(pod)))
 
 
 def _lasting(seen: Seen, case: Case) -> bool:
@@ -99,9 +100,9 @@ def _lasting(seen: Seen, case: Case) -> bool:
 
 
 def whole(workload: Seen) -> bool:
-    """Return whether a workload has as many ready pods as it wants."""
+    """Return whether a workload has as many ready pods as it wants, and of its newest declaration."""
     have, _, want = workload.get("ready").partition("/")
-    return have == want
+    return have == want and (want == "0" or workload.get("up_to_date") != "0")
 
 
 def database_users(case: Case) -> list[str]:

@@ -52,8 +52,9 @@ def _unbound(case: Case, event: Seen, claim: Seen, app: str) -> Iterator[Finding
         mismatches, volume = judged[0]
         for rank, cause in enumerate(mismatches):
             yield Finding(cause, app, (*base, volume), sure=rank == 0)
-    elif not free:
-        fitting = [volume for volume in held if not _mismatches(claim, volume, case)]
+    elif not free or claim.get("volume"):
+        named = [volume for volume in held if volume.get("name") == claim.get("volume")]
+        fitting = named or [volume for volume in held if not _mismatches(claim, volume, case)]
         for volume in fitting[:1]:
             yield Finding("pv_binding_occupied", app, (*base, volume))
 
