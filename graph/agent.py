@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import START
 from langgraph.graph import StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
+from graph.editing import EditableGraph
 from graph.intake import InputDoor
 from graph.models.offline import OFFLINE_MODEL_NAME, offline_models
 from graph.models.registry import GivenModels, choose_models
@@ -38,7 +38,7 @@ DiagnosisBuilder = StateGraph[DiagnosisState, DiagnosisContext, DiagnosisInput, 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 """What providers take as a tool's name, and a trace keeps."""
 
-DiagnosisGraph = CompiledStateGraph[DiagnosisState, DiagnosisContext, DiagnosisInput, DiagnosisOutput]
+DiagnosisGraph = EditableGraph[DiagnosisState, DiagnosisContext, DiagnosisInput, DiagnosisOutput]
 
 
 def build_graph(
@@ -139,8 +139,8 @@ def compile_graph(
     checkpointer: BaseCheckpointSaver[str] | None = None,
     store: BaseStore | None = None,
 ) -> DiagnosisGraph:
-    """Return the compiled graph, with the door that checks its input."""
-    compiled = builder.compile(checkpointer=checkpointer, store=store, name="diagnosis")
+    """Return the compiled graph, with the door that checks its input; its state can be edited in Studio."""
+    compiled = EditableGraph.of(builder.compile(checkpointer=checkpointer, store=store, name="diagnosis"))
     compiled.channels[START] = InputDoor(DiagnosisInput)
     return compiled
 

@@ -134,6 +134,21 @@ async def test_a_second_run_in_the_thread_streams_and_starts_fresh(client: LangG
     assert len(last["messages"]) == 4
 
 
+async def test_an_edited_run_goes_on_to_its_release(client: LangGraphClient) -> None:
+    thread_id = (await client.threads.create())["thread_id"]
+    await client.runs.wait(thread_id, "diagnosis", input=INPUT)
+    history = await client.threads.get_history(thread_id, limit=100)
+    waiting = next(shot for shot in history if shot["next"] == ["evaluate_gain"])
+    edited = await client.threads.update_state(
+        thread_id, {"limits": {"stop_after_consecutive_no_gain": 1}}, checkpoint=waiting["checkpoint"]
+    )
+    state = await client.threads.get_state(thread_id, checkpoint=edited["checkpoint"])
+    assert state["next"] == ["evaluate_gain"]
+    output = await client.runs.wait(thread_id, "diagnosis", input=None, checkpoint=edited["checkpoint"])
+    assert isinstance(output, dict)
+    assert output["release"]["outcome"] in {"SUCCESS", "FALLBACK"}
+
+
 async def test_a_cancelled_run_publishes_nothing_and_the_thread_goes_on(client: LangGraphClient) -> None:
     thread_id = (await client.threads.create())["thread_id"]
     run = await client.runs.create(thread_id, "halting", input={"messages": INPUT["messages"]})
