@@ -70,7 +70,7 @@ def decided(admission: Admission) -> dict[str, Any]:
     if admission.verdict in (Verdict.CONTROLLED_STOP, Verdict.BUDGET_STOP):
         reason = admission.progress.stop_reason
         ending = ENDING_BY_STOP[reason] if reason else Ending.SATURATED
-        update["ending"] = Ending.BUDGET_STOPPED if admission.verdict is Verdict.BUDGET_STOP else ending
+        update["ending"] = (Ending.BUDGET_STOPPED if admission.verdict is Verdict.BUDGET_STOP else ending).value
     return update
 
 

@@ -47,6 +47,7 @@ def check_run(run: Run) -> None:
         check_event(event, run.tool_names)
     assert [event["seq"] for event in run.state["trace"]] == sorted(event["seq"] for event in run.state["trace"])
     check_answers(run)
+    check_plain(run)
     check_no_prompt(spoken(data) for _, data in run.chunks)
     if run.state.get("release"):
         check_release(run)
@@ -65,6 +66,23 @@ def check_event(event: Mapping[str, Any], tool_names: Iterable[str]) -> None:
                 assert text in {*tool_names, UNSUPPORTED_TOOL_NAME}
             else:
                 assert text in CLOSED_WORDS, (name, text)
+
+
+def check_plain(run: Run) -> None:
+    """Assert that nodes write plain JSON and messages, so that a state from a checkpoint is the same state."""
+    for update in (data for mode, data in run.chunks if mode == "updates"):
+        for node, written in update.items():
+            for name, value in (written or {}).items():
+                assert name in ("messages", "transcript") or is_plain(value), (node, name, value)
+
+
+def is_plain(value: Any) -> bool:
+    """Return whether a value is JSON and of no subclass of its types, as an enumeration's member would be."""
+    if type(value) is dict:
+        return all(type(key) is str and is_plain(item) for key, item in value.items())
+    if type(value) is list:
+        return all(map(is_plain, value))
+    return value is None or type(value) in (str, int, float, bool)
 
 
 def check_answers(run: Run) -> None:
