@@ -5,7 +5,8 @@ server brings its own checkpointer and store. `docs/graph.md` holds its drawing.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import START
@@ -41,6 +42,63 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 DiagnosisGraph = EditableGraph[DiagnosisState, DiagnosisContext, DiagnosisInput, DiagnosisOutput]
 
 
+NODES: tuple[tuple[str, Callable[[Parts], Any], dict[str, str] | None], ...] = (
+    ("open_run", make_open_run, None),
+    ("classify", make_classify, {"diagnose": "diagnosis", "safe_fallback": "other / no query"}),
+    (
+        "diagnose",
+        make_diagnose,
+        {
+            "tool_gate": "tool request",
+            "close_collection": "draft / budget / recursion limit / model away",
+        },
+    ),
+    (
+        "tool_gate",
+        make_tool_gate,
+        {
+            "evaluate_gain": "ran: READY / ERROR",
+            "diagnose": "rejected: protocol, duplicate, arguments, unsupported, parallel / STOP_REQUIRED",
+            "close_collection": "controlled stop / budget",
+        },
+    ),
+    (
+        "evaluate_gain",
+        make_evaluate_gain,
+        {"diagnose": "NO_GAIN by rule / pending / error", "close_collection": "internal error"},
+    ),
+    (
+        "close_collection",
+        make_close_collection,
+        {
+            "evidence_guard": "concluded draft",
+            "safe_fallback": "no conclusion / unreadable / stopped / failed",
+        },
+    ),
+    (
+        "evidence_guard",
+        make_evidence_guard,
+        {"semantic_guard": "passed", "evidence_repair": "refused once", "safe_fallback": "refused twice"},
+    ),
+    (
+        "evidence_repair",
+        make_evidence_repair,
+        {
+            "evidence_guard": "repaired",
+            "safe_fallback": "no conclusion / unparsable / unaffordable / model away",
+        },
+    ),
+    (
+        "semantic_guard",
+        make_semantic_guard,
+        {"release": "SUPPORTED", "safe_fallback": "UNSUPPORTED / unavailable"},
+    ),
+    ("safe_fallback", make_safe_fallback, {"release": "fallback"}),
+    ("release", make_release, None),
+)
+"""Each node, how it is made, and where it may send a run, with the causes as the drawing says them."""
+
+
 def build_graph(
     *,
     models: GivenModels | None = None,
@@ -69,66 +127,8 @@ def wire(
 def lay_out(parts: Parts) -> DiagnosisBuilder:
     """Return the graph over `parts` before it's compiled: what compares designs may put another node in one's place."""
     builder = StateGraph(DiagnosisState, DiagnosisContext, input_schema=DiagnosisInput, output_schema=DiagnosisOutput)
-    builder.add_node("open_run", make_open_run(parts))
-    builder.add_node(
-        "classify",
-        make_classify(parts),
-        destinations={"diagnose": "diagnosis", "safe_fallback": "other / no query"},
-    )
-    builder.add_node(
-        "diagnose",
-        make_diagnose(parts),
-        destinations={
-            "tool_gate": "tool request",
-            "close_collection": "draft / budget / recursion limit / model away",
-        },
-    )
-    builder.add_node(
-        "tool_gate",
-        make_tool_gate(parts),
-        destinations={
-            "evaluate_gain": "ran: READY / ERROR",
-            "diagnose": "rejected: protocol, duplicate, arguments, unsupported, parallel / STOP_REQUIRED",
-            "close_collection": "controlled stop / budget",
-        },
-    )
-    builder.add_node(
-        "evaluate_gain",
-        make_evaluate_gain(parts),
-        destinations={"diagnose": "NO_GAIN by rule / pending / error", "close_collection": "internal error"},
-    )
-    builder.add_node(
-        "close_collection",
-        make_close_collection(parts),
-        destinations={
-            "evidence_guard": "concluded draft",
-            "safe_fallback": "no conclusion / unreadable / stopped / failed",
-        },
-    )
-    builder.add_node(
-        "evidence_guard",
-        make_evidence_guard(parts),
-        destinations={
-            "semantic_guard": "passed",
-            "evidence_repair": "refused once",
-            "safe_fallback": "refused twice",
-        },
-    )
-    builder.add_node(
-        "evidence_repair",
-        make_evidence_repair(parts),
-        destinations={
-            "evidence_guard": "repaired",
-            "safe_fallback": "no conclusion / unparsable / unaffordable / model away",
-        },
-    )
-    builder.add_node(
-        "semantic_guard",
-        make_semantic_guard(parts),
-        destinations={"release": "SUPPORTED", "safe_fallback": "UNSUPPORTED / unavailable"},
-    )
-    builder.add_node("safe_fallback", make_safe_fallback(parts), destinations={"release": "fallback"})
-    builder.add_node("release", make_release(parts))
+    for name, make, ways in NODES:
+        builder.add_node(name, make(parts), destinations=ways)
     builder.add_edge(START, "open_run")
     return builder
 
