@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import SettingsError as UnreadableVariable
 
 from graph.contract.limits import Limits
 from graph.models.calling import ModelCapabilities
@@ -109,7 +110,9 @@ class ModelSettings(_Group):
     connect_timeout_seconds: float = Field(default=5.0, gt=0)
     attempts: int = Field(default=2, ge=1, le=5)
     temperature: float = Field(default=0.0, ge=0, le=2)
+    temperature_sent: bool = True
     max_tokens: int = Field(default=4096, ge=64)
+    max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     strict_schemas: bool = False
     parallel_tool_calls_flag: bool = False
     tool_choice: bool = False
@@ -153,6 +156,11 @@ class HarnessSettings(BaseSettings):
     def _zone_exists(cls, value: str | None) -> str | None:
         return None if value is None else known_zone(value)
 
+    @field_validator("incident_dir")
+    @classmethod
+    def _incident_is_there(cls, value: Path | None) -> Path | None:
+        return None if value is None else known_incident(value)
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -163,11 +171,6 @@ class HarnessSettings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, InitSettingsSource(settings_cls, _toml_table(set(cls.model_fields)))
-
-    @field_validator("openai_api_key", "openai_base_url", mode="before")
-    @classmethod
-    def _blank_is_absent(cls, value: Any) -> Any:
-        return None if isinstance(value, str) and not value.strip() else value
 
     @field_validator("openai_api_key", "openai_base_url", mode="before")
     @classmethod
@@ -238,12 +241,26 @@ def known_zone(name: str) -> str:
     return name
 
 
+def known_incident(directory: Path) -> Path:
+    """Return a frozen incident's directory; raises ValueError where it holds none."""
+    # The readers take half a second to load, which settings that name no incident needn't wait for.
+    from tools.frozen.layout import IncidentDirectoryError, check_directory
+
+    try:
+        check_directory(directory)
+    except IncidentDirectoryError as error:
+        raise ValueError(str(error)) from None
+    return directory
+
+
 def load_settings() -> HarnessSettings:
     """Read the environment and the TOML file. Raises SettingsError with one clear line where they can't be used."""
     try:
         return HarnessSettings()
     except ValidationError as error:
         line = _first_line(error)
+    except UnreadableVariable as error:
+        line = f"invalid settings: {error}"
     raise SettingsError(line)
 
 

@@ -34,8 +34,9 @@ def choose_models(given: GivenModels | None, settings: HarnessSettings) -> tuple
         models=names,
         timeout_seconds=settings.model.timeout_seconds,
         connect_timeout_seconds=settings.model.connect_timeout_seconds,
-        temperature=settings.model.temperature,
+        temperature=settings.model.temperature if settings.model.temperature_sent else None,
         max_tokens=settings.model.max_tokens,
+        max_tokens_field=settings.model.max_tokens_field,
     )
     return endpoint_models(endpoint), names
 

@@ -59,6 +59,8 @@ def test_bad_input_is_one_line(
     [
         ("HARNESS_CHAT_STOP_AFTER_CONSECUTIVE_NO_GAIN", "0"),
         ("HARNESS_BUDGET_MAX_TOKENS", "many"),
+        ("HARNESS_BUDGET", "{"),
+        ("HARNESS_INCIDENT_DIR", "/nowhere"),
         ("HARNESS_CONFIG_FILE", "/nowhere/zhizhi.toml"),
     ],
 )

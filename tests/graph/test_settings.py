@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from graph.contract.limits import Limits
 from graph.settings import DiagnosisContext, HarnessSettings, SettingsError, load_settings
@@ -38,6 +38,7 @@ def other(group: str, field: str) -> object:
         "fallback": "none",
         "conclusion_after_stop": "fallback",
         "temperature": 0.5,
+        "max_tokens_field": "max_tokens",
         "record_ttl_seconds": 99_999,
     }
     if field in special:
@@ -205,3 +206,19 @@ def test_a_blank_key_and_a_blank_endpoint_count_as_none(monkeypatch: pytest.Monk
     settings = load_settings()
     assert settings.openai_api_key is None
     assert settings.openai_base_url is None
+
+
+def test_an_incident_directory_without_an_incident_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HARNESS_INCIDENT_DIR", str(tmp_path))
+    with pytest.raises(SettingsError, match="HARNESS_INCIDENT_DIR"):
+        load_settings()
+    (tmp_path / "alert.json").write_text("{}")
+    assert load_settings().incident_dir == tmp_path
+
+
+def test_a_variable_that_is_no_json_is_one_line_without_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_BUDGET", "{" + SECRET)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert "budget" in str(caught.value)
+    assert SECRET not in str(caught.value)
