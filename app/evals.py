@@ -228,4 +228,4 @@ def _progress() -> "Iterator[OnRow]":
 
 
 def _say(line: str) -> None:
-    console_for(sys.stderr).print(Text(f"zhizhi: {plain(line)}"))
+    console_for(sys.stderr).print(Text(f"zhizhi: {plain(line)}"), soft_wrap=True)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError, create_model
 from evals.adding import SUITE, USUAL_DIRECTORY, RecordedCase, RecordedTool
 from evals.cases import ANSWERABLE, CONFIDENCE, CORRECT, RELEASED, Attempt, Case, DataAbsent, Score, Value
 from evals.data import benchmark_dir, spread
-from evals.suites.rootcausebench import confidence, names_culprit
+from evals.suites.rootcausebench import NOBODY, confidence, same_change
 from tools.base import Arguments, EvidenceTool, IncidentContext, SourceFailure
 from tools.canonical import fold
 from tools.frozen.scopes import named, windowed
@@ -58,10 +58,12 @@ class Recorded:
 def _holds(name: str, expected: str, conclusion: Mapping[str, Any]) -> bool:
     if name != "change":
         return fold(str(conclusion.get(name) or "")) == fold(expected)
-    accused = fold(str(conclusion.get("change_id") or "")) or None
-    if set(fold(expected)) <= HEX or fold(expected) == "none":
-        return names_culprit(accused, fold(expected))
-    return accused == fold(expected)
+    named, wanted = fold(str(conclusion.get("change_id") or "")), fold(expected)
+    if wanted == NOBODY:
+        return named in ("", NOBODY)
+    if set(named + wanted) <= HEX:
+        return same_change(named, wanted) or same_change(wanted, named)
+    return named == wanted
 
 
 def _read(path: Path) -> RecordedCase:

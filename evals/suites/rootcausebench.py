@@ -86,8 +86,7 @@ class RootCauseBench:
 
 
 def _case(directory: Path) -> Case:
-    truth = json.loads((directory / TRUTH).read_text(encoding="utf-8"))
-    kept = ("root_cause_commit", "first_failing_service", "blast_radius", "remediation", "decoy_deploy_commits")
+    truth = _truth(directory / TRUTH)
     files = [path for path in directory.rglob("*") if path.is_file()]
     return Case(
         suite=NAME,
@@ -99,8 +98,18 @@ def _case(directory: Path) -> Case:
         fault=truth["remediation"],
         source={"directory": str(directory)},
         source_digest=digest_of(files, directory),
-        expected={name: truth[name] for name in kept},
+        expected=truth,
     )
+
+
+def _truth(path: Path) -> dict[str, Any]:
+    kept = ("root_cause_commit", "first_failing_service", "blast_radius", "remediation", "decoy_deploy_commits")
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8"))
+        return {name: whole[name] for name in kept}
+    except (OSError, ValueError, KeyError, TypeError):
+        reason = DataAbsent(f"{path} can't be read, or lacks one of {', '.join(kept)}")
+    raise reason
 
 
 def _accused(conclusion: dict[str, Any] | None) -> str | None:

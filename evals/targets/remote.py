@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from langgraph.pregel.remote import RemoteGraph
+from langgraph_sdk import get_client
 
 from evals.cases import Attempt, Case
 from evals.targets import ZHIZHI
@@ -26,20 +27,20 @@ class Remote:
     name = ZHIZHI
 
     def __init__(self, url: str) -> None:
-        self._graph = RemoteGraph(ASSISTANT, url=url)
+        self._url = url
 
     async def attempt(self, case: Case, tools: Sequence[EvidenceTool]) -> Attempt:
         """Return what the deployment streamed. A server that is away or refuses raises, and is counted."""
         events: list[dict[str, Any]] = []
         release: dict[str, Any] | None = None
         started = time.monotonic()
-        # Several stream modes give pairs, which the annotation of RemoteGraph doesn't know.
-        stream: Any = self._graph.astream(
-            inputs_of(case), context={"locale": case.locale}, stream_mode=["custom", "values"]
-        )
-        async for mode, event in stream:
-            if mode == "custom":
-                events.append(event)
-            elif event.get("release"):
-                release = event["release"]
+        async with get_client(url=self._url) as client:
+            stream: Any = RemoteGraph(ASSISTANT, client=client).astream(
+                inputs_of(case), context={"locale": case.locale}, stream_mode=["custom", "values"], version="v2"
+            )
+            async for part in stream:
+                if part["type"] == "custom":
+                    events.append(part["data"])
+                elif part["data"].get("release"):
+                    release = part["data"]["release"]
         return attempt_of(release, events, (), time.monotonic() - started)

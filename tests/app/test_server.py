@@ -18,6 +18,8 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from evals.cases import Case
+from evals.targets.remote import Remote
 from graph.cancellation import cancel_remote
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -166,3 +168,15 @@ async def test_a_cancelled_run_publishes_nothing_and_the_thread_goes_on(client: 
     output = await client.runs.wait(thread_id, "halting", input=INPUT)
     assert isinstance(output, dict)
     assert output["release"]["outcome"] == "SUCCESS"
+
+
+async def test_the_evals_ask_a_deployed_graph_and_get_what_a_local_run_leaves(server: str) -> None:
+    case = Case(suite="s", case_id="c", cluster="c", query=INPUT["messages"][0]["content"], incident=INPUT["incident"])
+    found = await Remote(server).attempt(case, ())
+    assert found.failure is None
+    assert found.conclusion is not None
+    assert found.model_calls > 1
+    assert {call.status for call in found.executed} == {"READY"}
+    assert found.calls[0].scope is not None
+    assert found.calls[0].gained is True
+    assert found.trace[-1]["type"] == "RELEASE"

@@ -131,6 +131,13 @@ def test_absent_data_is_one_clear_line(tmp_path: Path) -> None:
         assert "\n" not in str(absent.value)
 
 
+@pytest.mark.parametrize("content", ["", "[]", '{"root_cause_commit": "none"}'])
+def test_a_truth_that_cannot_be_read_is_one_clear_line(data: Path, content: str) -> None:
+    (data / "one" / "ground_truth.json").write_text(content)
+    with pytest.raises(DataAbsent, match="can't be read"):
+        list(RootCauseBench(data).cases(seed=0, limit=None))
+
+
 async def test_naive_targets_abstain_and_blame_the_last_deploy(data: Path) -> None:
     suite = RootCauseBench(data)
     case = next(iter(suite.cases(seed=0, limit=1)))
