@@ -22,7 +22,8 @@ _UP = (
 )
 _DOWN = (
     r"\bdirection=DOWN\b|下降|降低|下跌|减少|跌至|跌到|降至|降到|下滑|回落|骤降|锐减|变低|走低"
-    r"|\b(?:drop(?:s|ped|ping)?|fell|falls?|falling|fallen|decreas(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|dip(?:s|ped)?"
+    r"|\b(?:drop(?:s|ped|ping)?|(?:fell|falls?|falling|fallen)(?!\s+(?:behind|over|back\s+(?:on|to)|through|short)\b)"
+    r"|decreas(?:e|es|ed|ing)|declin(?:e|es|ed|ing)|dip(?:s|ped)?"
     r"|plunged?|went down|shrank)\b"
 )
 _FLAT = (

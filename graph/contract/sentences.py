@@ -66,11 +66,17 @@ def _unbound(reading: Reading, sentence: Sentence, places: Iterable[Place]) -> I
         metrics = names & reading.vocabulary.metrics
         if len(components) != 1 or len(metrics) > 1:
             continue
-        fitting = [numbers for held, numbers in entries if all(map(held.holds, components | metrics))]
+        fitting = [entry for entry in entries if all(map(entry[0].holds, components | metrics))]
         for token in clause.tokens:
             counted = isinstance(token, Number) and counts_things(token, sentence.text, len(sentence.names))
-            if isinstance(token, Number) and not counted and not any(numbers.holds(token) for numbers in fitting):
+            if isinstance(token, Number) and not counted and not any(_holds(entry, token) for entry in fitting):
                 yield sentence.text[token.start : token.end]
+
+
+def _holds(entry: tuple[NameSet, NumberSet], number: Number) -> bool:
+    """Whether a quoted entry has a number, or a revision whose first digits happen to be one."""
+    names, numbers = entry
+    return numbers.holds(number) or (number.unit is None and names.holds_revision(str(number.face)))
 
 
 def _entries(places: Iterable[Place]) -> Iterator[tuple[NameSet, NumberSet]]:
