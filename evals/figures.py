@@ -155,7 +155,7 @@ def differences_between(pairs: Sequence[tuple[Row, Row]], *, seed: int) -> dict[
     found: dict[str, Figure] = {}
     for measure in (measure for measure in MEASURES if measure.name in COMPARED):
         first, second = (_tally_side(pairs, side, measure.part) for side in (0, 1))
-        difference = paired_difference(first, second, seed) if pairs else None
+        difference = paired_difference(first, second, seed, is_share=measure.is_share) if pairs else None
         if difference is not None:
             found[measure.name] = Figure(difference[0], difference[1], len(pairs), measure.is_share)
     return found

@@ -39,6 +39,8 @@ def number(value: float | None, *, share: bool) -> str:
 
 def _head(results: Results) -> str:
     made = results.manifest
+    fresh = len(results.rows) - made.resumed
+    rate = f" ({fresh / made.wall_seconds:.2f} runs a second)" if fresh and made.wall_seconds else ""
     lines = [
         "# Evaluation",
         "",
@@ -46,8 +48,8 @@ def _head(results: Results) -> str:
         + (f", served at {made.url}" if made.url else "")
         + f". Repetitions: {made.repeat}. Seed: {made.seed}. Cases a suite: {_limit(made)}.",
         f"Zhizhi {made.versions.get('zhizhi', '')}, code {made.code[:12]}, started {made.started_at}, "
-        f"{made.wall_seconds:.0f} s, peak memory {made.peak_memory_mb:.0f} MB a process; "
-        f"{made.resumed} of {len(results.rows)} cells were done before.",
+        f"{made.wall_seconds:.0f} s{rate}, peak memory {made.peak_memory_mb:.0f} MB a process; "
+        f"{made.resumed} of {len(results.rows)} runs were done before.",
         "",
         "In brackets: 95 % intervals (Wilson's where each incident is one trial, else bootstrap over incidents). "
         "docs/evals.md defines the figures.",

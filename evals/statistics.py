@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 Z95 = 1.959963984540054
 RESAMPLES = 2000
 CURVE_RESAMPLES = 500
+NO_DOUBT = 1e-9
+"""A narrower interval than this says that all resamples were alike."""
 
 Floats = NDArray[np.float64]
 
@@ -93,10 +95,14 @@ def ratio_interval(sums: Tally, seed: int) -> Interval | None:
     return _percentiles(_ratios(draws, sums))
 
 
-def paired_difference(first: Tally, second: Tally, seed: int) -> tuple[float, Interval | None] | None:
+def paired_difference(
+    first: Tally, second: Tally, seed: int, *, is_share: bool
+) -> tuple[float, Interval | None] | None:
     """Return `first - second` with the interval of the clustered bootstrap; both tallies hold the same clusters.
 
-    None where one of them has no value. Raises ValueError for different clusters.
+    Where no cluster differs from another, a bootstrap knows no doubt; for shares it's then Newcombe's interval, with
+    the clusters as trials and no credit for the pairing. None where one of them has no value. Raises ValueError for
+    different clusters.
     """
     if first.clusters != second.clusters:
         raise ValueError("a paired difference needs the same clusters on both sides")
@@ -106,7 +112,25 @@ def paired_difference(first: Tally, second: Tally, seed: int) -> tuple[float, In
     if len(first.clusters) < 2:
         return difference, None
     draws = _draws(len(first.clusters), seed, RESAMPLES)
-    return difference, _percentiles(_ratios(draws, first) - _ratios(draws, second))
+    found = _percentiles(_ratios(draws, first) - _ratios(draws, second))
+    if is_share and found is not None and found.high - found.low < NO_DOUBT:
+        found = _newcombe(first, second)
+    return difference, found
+
+
+def _newcombe(first: Tally, second: Tally) -> Interval:
+    """Newcombe's score interval (method 10, 1998) for a difference of two proportions."""
+    shares, bounds = [], []
+    for side in (first, second):
+        trials = int((side.denominators > 0).sum())
+        share = side.value or 0.0
+        shares.append(share)
+        bounds.append(wilson(share * trials, trials))
+    (one, other), (ours, theirs) = shares, bounds
+    difference = one - other
+    low = difference - sqrt((one - ours.low) ** 2 + (theirs.high - other) ** 2)
+    high = difference + sqrt((ours.high - one) ** 2 + (other - theirs.low) ** 2)
+    return Interval(max(-1.0, low), min(1.0, high))
 
 
 def pass_hat(successes: int, trials: int, k: int) -> float:

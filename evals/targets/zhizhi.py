@@ -13,6 +13,7 @@ from typing import Any, Literal
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
@@ -150,7 +151,8 @@ class Nodding(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        verdict = AIMessage('{"verdict": "SUPPORTED", "reason": ""}')
+        unspent = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
+        verdict = AIMessage('{"verdict": "SUPPORTED", "reason": ""}', usage_metadata=unspent)
         return ChatResult(generations=[ChatGeneration(message=verdict)])
 
 

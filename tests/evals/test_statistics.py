@@ -85,24 +85,46 @@ def test_intervals_dont_depend_on_the_order_of_items(shares: list[tuple[int, int
     assert ratio_interval(forwards, SEED) == ratio_interval(backwards, SEED)
 
 
-def test_a_target_differs_from_itself_by_nothing_and_pairs_need_the_same_clusters() -> None:
-    ours = outcomes((3, 4), (1, 4), (4, 4))
-    found = paired_difference(ours, ours, SEED)
-    assert found is not None
-    difference, interval = found
-    assert (difference, interval and (interval.low, interval.high)) == (0.0, (0.0, 0.0))
-    with pytest.raises(ValueError, match="same clusters"):
-        paired_difference(ours, outcomes((1, 1)), SEED)
-
-
-def test_a_difference_that_every_cluster_shares_is_certain_though_the_clusters_differ() -> None:
-    """What pairing is for: two targets that differ by the same in every incident, easy or hard."""
-    easy_and_hard = [(8, 10), (2, 10), (6, 10), (4, 10)]
-    better = outcomes(*[(good + 2, total) for good, total in easy_and_hard])
-    found = paired_difference(better, outcomes(*easy_and_hard), SEED)
+def test_a_target_differs_from_itself_by_nothing_as_far_as_so_few_clusters_can_tell() -> None:
+    ours = outcomes(*[(1, 1)] * 12)
+    found = paired_difference(ours, ours, SEED, is_share=True)
     assert found is not None
     assert found[1] is not None
-    assert (found[1].low, found[1].high) == (pytest.approx(0.2), pytest.approx(0.2))
+    assert (found[0], found[1].low, found[1].high) == (
+        0,
+        pytest.approx(-0.2425, abs=1e-4),
+        pytest.approx(0.2425, abs=1e-4),
+    )
+
+
+def test_the_largest_difference_is_no_certainty() -> None:
+    found = paired_difference(outcomes(*[(1, 1)] * 12), outcomes(*[(0, 1)] * 12), SEED, is_share=True)
+    assert found is not None
+    assert found[1] is not None
+    assert (found[0], found[1].high) == (1, 1)
+    assert 0.6 < found[1].low < 0.7
+
+
+def test_a_pair_needs_the_same_clusters_and_a_value_on_both_sides() -> None:
+    with pytest.raises(ValueError, match="same clusters"):
+        paired_difference(outcomes((1, 2)), outcomes((1, 1), (1, 1)), SEED, is_share=True)
+    nothing = tally([("c0", 0.0, 0.0)])
+    assert paired_difference(outcomes((1, 1)), nothing, SEED, is_share=True) is None
+
+
+def test_pairing_takes_out_what_makes_the_clusters_differ() -> None:
+    """Two targets that differ by about the same in every incident, easy or hard."""
+    easy_and_hard = [(8, 10), (1, 10), (6, 10), (3, 10), (0, 10), (7, 10)]
+    ours = outcomes(*[(good + 2 + i % 2, total) for i, (good, total) in enumerate(easy_and_hard)])
+    theirs = outcomes(*easy_and_hard)
+    found = paired_difference(ours, theirs, SEED, is_share=True)
+    alone = ratio_interval(ours, SEED)
+    assert found is not None
+    assert found[1] is not None
+    assert alone is not None
+    assert found[0] == pytest.approx(0.25)
+    assert found[1].low > 0
+    assert (found[1].high - found[1].low) * 3 < alone.high - alone.low
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=6), st.data())
