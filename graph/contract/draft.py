@@ -5,12 +5,12 @@ reference is a draft that can be read, and the EvidenceGuard's to refuse, so tha
 """
 
 import json
-import re
 import unicodedata
 from typing import Any, Never
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from graph.contract.replied import unfenced, without_repeats
 from graph.contract.vocabulary import MissingInfo
 
 MAX_DRAFT_CHARACTERS = 200_000
@@ -20,7 +20,6 @@ MAX_ITEMS = 100
 MAX_STRING_CHARACTERS = 20_000
 """The length of any string in a draft."""
 
-_FENCE = re.compile(r"\A\s*```[A-Za-z0-9_-]*[ \t]*\r?\n(?P<body>.*?)\r?\n?[ \t]*```\s*\Z", re.DOTALL)
 _TEXT_CONTROLS = frozenset("\t\n\r")
 _BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -139,11 +138,10 @@ def parse_draft(text: str) -> Draft:
 
 
 def _readable(text: str) -> Draft | None:
-    fenced = _FENCE.match(text)
     try:
         data = json.loads(
-            fenced["body"] if fenced else text,
-            object_pairs_hook=_unique,
+            unfenced(text),
+            object_pairs_hook=without_repeats,
             parse_constant=_refuse,
             parse_float=_refuse,
             parse_int=_refuse,
@@ -151,13 +149,6 @@ def _readable(text: str) -> Draft | None:
         return Draft.model_validate(data) if _bounded(data) else None
     except (ValueError, RecursionError, ValidationError):
         return None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError
-    return found
 
 
 def _refuse(_: str) -> Never:

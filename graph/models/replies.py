@@ -25,6 +25,7 @@ from langchain_core.exceptions import (
 )
 from langchain_core.messages import AIMessage, InvalidToolCall, ToolCall
 
+from graph.contract.replied import unfenced, without_repeats
 from graph.contract.vocabulary import FailureCode, SemanticVerdict
 
 _UNREACHABLE = (
@@ -56,7 +57,6 @@ _TRY_AGAIN_LATER = frozenset({408, 425, 429})
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 _WITHHELD = frozenset({"content_filter", "safety", "refusal"})
 _CALL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_FENCE = re.compile(r"```[A-Za-z0-9]*[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 _THINKING = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 _MAX_ARGUMENT_DEPTH = 32
 _MAX_CONTEXT_LENGTH = 200
@@ -251,19 +251,10 @@ def _context_text(value: object) -> str | None:
 
 
 def _object_in(text: str, *, allowed: Sequence[str]) -> dict[str, Any]:
-    stripped = text.strip()
-    fenced = _FENCE.fullmatch(stripped)
     try:
-        value = json.loads(fenced[1] if fenced else stripped, object_pairs_hook=_without_repeats)
+        value = json.loads(unfenced(text), object_pairs_hook=without_repeats)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict) or set(value) - set(allowed):
         raise ModelFailure(FailureCode.MODEL_REPLY_INVALID)
     return value
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is named twice")
-    return found
