@@ -34,7 +34,7 @@ def admit_input(value: Any) -> dict[str, Any]:
     """Return the caller's input with its user turns as masked, bounded text and its incident as masked JSON.
 
     Only the user's turns are taken: nobody hands the run an answer of its own, a tool's or a system's. What can't be
-    read as messages counts as none.
+    read as a message counts as none; the turns beside it are taken all the same.
     """
     given = value if isinstance(value, dict) else {}
     incident = given.get("incident")
@@ -47,12 +47,17 @@ def admit_input(value: Any) -> dict[str, Any]:
 def _user_turns(messages: Any) -> list[HumanMessage]:
     if messages is None:
         return []
-    try:
-        turns = convert_to_messages(messages if isinstance(messages, list | tuple) else [messages])
-    except (ValueError, TypeError, KeyError, NotImplementedError):
-        return []
-    users = [turn for turn in turns if isinstance(turn, HumanMessage)][-MAX_TURNS:]
+    given = messages if isinstance(messages, list | tuple) else [messages]
+    users = [turn for message in given if (turn := _user_turn(message)) is not None][-MAX_TURNS:]
     return [HumanMessage(clean_text(str(turn.text), limit=MAX_QUERY_CHARS), id=_own_id(turn.id)) for turn in users]
+
+
+def _user_turn(message: Any) -> HumanMessage | None:
+    try:
+        (turn,) = convert_to_messages([message])
+    except (ValueError, TypeError, KeyError, NotImplementedError):
+        return None
+    return turn if isinstance(turn, HumanMessage) else None
 
 
 def _own_id(value: str | None) -> str | None:
