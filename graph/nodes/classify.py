@@ -83,6 +83,7 @@ def not_a_diagnosis(
 ) -> Command[Literal["diagnose", "safe_fallback"]]:
     """Return the end of a run that has nothing to diagnose, and what its query would have had to name."""
     recorder.event(TraceEventType.RUN_CLASSIFIED, passed=False)
-    missing = [info.value for name, info in MISSING_BY_CONTEXT.items() if not context.get(name)]
+    unnamed = [info.value for name, info in MISSING_BY_CONTEXT.items() if not context.get(name)]
+    missing = unnamed or [MissingInfo.OTHER.value]
     ended = {"ending": Ending.NOT_A_DIAGNOSIS.value, "missing_info": missing, "context": context}
     return Command(goto="safe_fallback", update={**update, **ended, **recorder.flush()})

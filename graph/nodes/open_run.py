@@ -75,10 +75,13 @@ def fresh_channels(started_at: float) -> dict[str, Any]:
 
 
 def incident_time(incident: Mapping[str, Any], zone: str) -> datetime | None:
-    """Return the incident's own time in UTC, a zone-less one read in `zone`; None where it names none that can be."""
+    """Return the incident's own time in UTC; None where it names none that can be.
+
+    ISO 8601, a zone-less one read in `zone`, or POSIX seconds or milliseconds.
+    """
     for name in INCIDENT_TIMES:
         value = incident.get(name)
-        if not isinstance(value, str):
+        if not value or isinstance(value, bool) or not isinstance(value, str | int | float):
             continue
         try:
             moment = _moments.validate_python(value)

@@ -45,6 +45,12 @@ async def test_another_request_is_told_what_is_missing() -> None:
     assert "service" in run.release["missing_info"]
 
 
+async def test_another_request_that_names_it_all_is_asked_for_something_else() -> None:
+    context = dict.fromkeys(("enterprise", "service", "window", "error"), "x")
+    run = await rig(router=[route("other", **context)]).run("写一首诗", incident=None)
+    assert run.release["missing_info"] == ["other"]
+
+
 @pytest.mark.parametrize("query", [None, "", "   "])
 async def test_a_request_that_says_nothing_is_told_what_is_missing(query: str | None) -> None:
     driven = rig()
