@@ -18,35 +18,35 @@ Words = Mapping[str, tuple[str, str]]
 HEADLINES: Words = MappingProxyType(
     {
         ReleaseOutcome.SUCCESS: (
-            "诊断结论(每句均有本次证据)",
+            "诊断结论（每句均有本次证据）",
             "Diagnosis (every sentence stands on evidence of this run)",
         ),
         ReleaseOutcome.FAILED: (
-            "诊断未能完成:没有取得任何可核实的检查结果,不发布结论。",
+            "诊断未能完成：没有取得任何可核实的检查结果，不发布结论。",
             "The diagnosis could not be completed: no check gave a verifiable result; no conclusion is published.",
         ),
         ReleaseOutcome.CANCELLED: (
-            "诊断已取消,不发布结论。",
+            "诊断已取消，不发布结论。",
             "The diagnosis was cancelled; no conclusion is published.",
         ),
         FallbackType.EVIDENCE_VALIDATION_FAILED: (
-            "证据不足:诊断草稿未通过证据校验,不发布结论。",
+            "证据不足：诊断草稿未通过证据校验，不发布结论。",
             "Insufficient evidence: the draft did not pass evidence validation; no conclusion is published.",
         ),
         FallbackType.SEMANTIC_UNSUPPORTED: (
-            "证据不足:现有证据不足以支持诊断草稿的结论,不发布结论。",
+            "证据不足：现有证据不足以支持诊断草稿的结论，不发布结论。",
             "Insufficient evidence: the evidence does not support the draft's conclusion; no conclusion is published.",
         ),
         FallbackType.SEMANTIC_UNAVAILABLE: (
-            "结论复核暂不可用,不发布未经复核的结论。",
+            "结论复核暂不可用，不发布未经复核的结论。",
             "The review of the conclusion is unavailable; an unreviewed conclusion is not published.",
         ),
         FallbackType.INSUFFICIENT_EVIDENCE: (
-            "证据不足:已完成的检查不足以支持任何根因结论。",
+            "证据不足：已完成的检查不足以支持任何根因结论。",
             "Insufficient evidence: the completed checks do not support a root cause.",
         ),
         FallbackType.MISSING_REQUIRED_CONTEXT: (
-            "缺少必要信息:请补充后重试。",
+            "缺少必要信息：请补充后重试。",
             "Required context is missing: please add it and ask again.",
         ),
     }
@@ -67,9 +67,8 @@ TITLES: Words = MappingProxyType(
         "missing": ("缺少的信息", "Missing information"),
         "gaps": ("尚缺的证据与可直接粘贴的查询", "Missing evidence, with queries to paste"),
         "onset": ("测得的异常起点", "Measured onset"),
-        "changes": ("窗口内的变更(未证实与故障有关)", "Changes in the window (not proven to be related)"),
+        "changes": ("窗口内的变更（未证实与故障有关）", "Changes in the window (not proven to be related)"),
         "truncated": ("结果被截断", "result truncated"),
-        "none": ("无", "none"),
     }
 )
 
