@@ -17,8 +17,8 @@ from graph.models.offline.cluster.volumes import waiting_for
 from graph.models.offline.transcript import Transcript
 
 MAX_CALLS = 9
-"""Tool calls in one run: with the draft they fill the default budget of model calls; contract, "Budgets"."""
-MAX_REQUESTS = 13
+"""Requests in one run, refused ones included: with the draft they fill the default budget of model calls; contract,
+"Budgets"."""
 MAX_MANIFESTS = 4
 _PASSING = ("BACKEND_TIMEOUT", "BACKEND_UNAVAILABLE", "INTERRUPTED")
 _WITHOUT_EFFECT = ("INVALID_PROGRESS_PROTOCOL", "PARALLEL_TOOL_REQUEST")
@@ -49,7 +49,7 @@ def next_question(transcript: Transcript, case: Case, verdict: Verdict) -> Quest
 
 
 def _may_ask(transcript: Transcript) -> bool:
-    if len(transcript.observations) >= MAX_CALLS or len(transcript.requests) >= MAX_REQUESTS:
+    if len(transcript.requests) >= MAX_CALLS:
         return False
     return not any(answer.get("code") == "BUDGET_LIMIT_REACHED" for answer in transcript.answers)
 

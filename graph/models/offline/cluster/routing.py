@@ -121,6 +121,7 @@ def _address_cause(service: str, env: Seen) -> str:
 def _meant(host: str, services: dict[str, Seen]) -> str:
     """Return the service that an address nearly names, blank where none is near: such an address may be of no use."""
     near = [(SequenceMatcher(None, host, name, autojunk=False).ratio(), name) for name in services]
+    near += [(1.0, name) for name in services if host.startswith(f"{name}-") or name.startswith(f"{host}-")]
     near += [(1.0, name) for name in services if len(name) > 4 and (host.startswith(name) or name.startswith(host))]
     ratio, name = max(near)
     return name if ratio >= _ALIKE else ""
@@ -168,7 +169,8 @@ def _misroutes(case: Case) -> Iterator[Finding]:
                 name for name, bare in names.items() if any(_same(bare, part) for part in route["path"].split("/"))
             }
             if spoken and targets[-1] not in spoken:
-                yield Finding("gateway_misroute", config.get("app"), (config,))
+                rows = [one for one in case.objects("services") if one.get("name") in {targets[-1], *spoken}]
+                yield Finding("gateway_misroute", config.get("app"), (config, *rows[:3]))
 
 
 def _same(bare: str, part: str) -> bool:
@@ -203,6 +205,6 @@ _STEM = re.compile(r"[a-z]{4,}")
 
 
 def _hinted(name: str, told: str) -> bool:
-    """An error speaks of a service's business: `could not retrieve cart` of cartservice."""
+    """An error speaks of a service's business: `could not retrieve orders` of orders-service."""
     stems = [stem.removesuffix("service") for stem in _STEM.findall(name)]
     return any(len(stem) > 3 and re.search(rf"\b{stem}s?\b", told, re.IGNORECASE) for stem in stems)

@@ -302,7 +302,7 @@ def _unknown_address(component: str, entries: list[Entry]) -> bool:
         ports = services.get(host)
         if ports is not None and address[2] and address[2] not in re.findall(r"\d+", ports):
             return True
-        if ports is None and any(name[:6] == host[:6] for name in services):
+        if ports is None and any(name[:6] == host[:6] or host.startswith(f"{name}-") for name in services):
             return True
     return False
 
@@ -320,11 +320,13 @@ def _shared_port(component: str, entries: list[Entry]) -> bool:
 
 def _another_target(component: str, entries: list[Entry]) -> bool:
     """A path in a gateway's configuration speaks of one service, and the target above it is another."""
-    services = {one.get("name"): re.sub(r"\W", "", one.get("name")) for one in entries if one.get("kind") == "services"}
+    names = [one.get("name") for one in entries if one.sort == "resource" and one.get("kind") == "services"]
+    services = {name: re.sub(r"\W", "", name) for name in names}
     for entry in _own(entries, "config", component):
         target = ""
         for row in entry.told.split("  "):
-            target = next((name for name in services if re.search(rf"[/ :]{re.escape(name)}\b", row)), target)
+            if re.search(r"\b(uri|url|proxy_pass|service|host|backend)\b", row):
+                target = next((name for name in services if re.search(rf"[/ :]{re.escape(name)}\b", row)), target)
             words = {re.sub(r"\W", "", part) for part in re.findall(r"/([\w-]{6,})", row)}
             meant = {name for name, bare in services.items() if any(bare.endswith(word) for word in words)}
             if target and meant and target not in meant:
