@@ -75,6 +75,11 @@ class Clause:
         """Return the directions that the clause claims: UP, DOWN, FLAT, ON, OFF; a denied one isn't claimed."""
         return frozenset(name for name, words in _WORDS.items() if self._claims(words))
 
+    def denies(self, words: re.Pattern[str]) -> bool:
+        """Return whether the clause has `words`, and denies each of them."""
+        found = list(words.finditer(self.text))
+        return bool(found) and all(map(self._denied, found))
+
     def denied_directions(self) -> frozenset[str]:
         """Return the directions that the clause denies ("没有上升")."""
         return frozenset(
@@ -157,6 +162,12 @@ def operations(clause: Clause, number: Number) -> frozenset[Operation]:
     if number.unit is not None and number.unit.dimension is Dimension.RATIO:
         return clause.operations
     return clause.operations - {Operation.RATIO, Operation.CHANGE}
+
+
+def may_be_signed(clause: Clause, number: Number) -> bool:
+    """Return whether a derived `number` may have a minus: as a share of change, or where the clause tells of a fall."""
+    share = number.unit is not None and number.unit.dimension is Dimension.RATIO
+    return share or "DOWN" in clause.directions()
 
 
 def counts_things(number: Number, text: str, named: int) -> bool:

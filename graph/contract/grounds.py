@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import combinations
 
-from graph.contract.claims import counts_things, operations
+from graph.contract.claims import counts_things, may_be_signed, operations
 from graph.contract.draft import Analysis
 from graph.contract.moments import Moment, MomentSet
 from graph.contract.names import NameSort, words_in
@@ -79,7 +79,9 @@ class Grounds:
         if not isinstance(token, Number):
             return False
         clause = next((clause for clause, _ in sentence.clauses if clause.start <= token.start < clause.end), None)
-        return clause is not None and made.holds(token, operations(clause, token))
+        if clause is None or (token.negative and not may_be_signed(clause, token)):
+            return False
+        return made.holds(token, operations(clause, token))
 
     def _derived(self, sentence: Sentence) -> Derived:
         about = [line for line in self._lines if line.sort != _POINTS and _is_about(sentence, line)]

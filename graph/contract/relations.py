@@ -19,6 +19,19 @@ _FLAG_WORDS = ("flag", "开关", "特性")
 _CHANGE = (
     r"(?:部署|发布|上线|提交|合入|deploy(?:ed|ment)?|released?|rollout|rolled out|commit(?:ted)?|shipped|went live)"
 )
+_HAPPENED = {
+    "change": re.compile(rf"{_CHANGE}|\b(?:go|going|went) out\b", re.IGNORECASE),
+    "signature": re.compile(
+        r"出现|新增|报错|抛出|记录|打印"
+        r"|\b(?:log(?:s|ged)?|show(?:s|n|ed)? up|appear(?:s|ed)?|report(?:s|ed)?|emit(?:s|ted)?)\b",
+        re.IGNORECASE,
+    ),
+    "first_failing": re.compile(
+        r"(?:最先|首先|最早)(?:失败|出错|报错)|\bfail(?:s|ed)? first\b|\bfirst to fail\b", re.I
+    ),
+}
+"""How a sentence says what the fields of a line of each sort say has happened."""
+_OF_BEFORE = re.compile(r"之前|此前|以前|以往|先前|\b(?:before|previously|prior|earlier|until)\b", re.IGNORECASE)
 _AFTER_TIME = re.compile(rf"\s?(?:时)?的?(?:\s?the)?\s?{_CHANGE}", re.IGNORECASE)
 _BEFORE_TIME = re.compile(rf"{_CHANGE}(?:时间)?\s?(?:于|在|为|at|on|:|\()\s?$", re.IGNORECASE)
 _CALLS = re.compile(r"\s?(?:->|→|调用|calls?|calling|called)\s?|\s?(?:到|至|to)\s?", re.IGNORECASE)
@@ -35,6 +48,19 @@ def contradictions(reading: Reading, sentence: Sentence, lines: Iterable[Line]) 
         found.update(_direction(reading, sentence, clause, names, stated))
         found.update(_change_times(reading, clause, stated))
         found.update(_calls(reading, clause, stated))
+    return frozenset(found)
+
+
+def denials(reading: Reading, sentence: Sentence, lines: Iterable[Line]) -> frozenset[str]:
+    """Return which of `lines` an observation denies, by sort (`DENIED:change`): what a record of a change, of a new
+    error or of a first failure says has happened. What a clause says of the time before is no denial."""
+    stated = [line for line in dict.fromkeys(lines) if line.sort in _HAPPENED]
+    found: set[str] = set()
+    for clause, names in sentence.clauses:
+        about = [line for line in stated if any(map(line.names.holds, names & reading.vocabulary.components))]
+        for line in () if _OF_BEFORE.search(clause.text) else about:
+            if clause.denies(_HAPPENED[line.sort]) and all(map(line.names.holds, names)):
+                found.add(f"DENIED:{line.sort}")
     return frozenset(found)
 
 

@@ -12,7 +12,7 @@ from graph.contract.names import NameSet
 from graph.contract.quotes import Place
 from graph.contract.reading import Name, Reading, Sentence, has_evidence
 from graph.contract.records import VerifiedRecord
-from graph.contract.relations import contradictions
+from graph.contract.relations import contradictions, denials
 from graph.contract.support import NumberSet, Support
 from graph.contract.values import Number, Token, Word, scan
 from graph.contract.violations import DraftViolation, violation, violations_of
@@ -30,7 +30,7 @@ def observed_values(reading: Reading, analysis: Analysis, path: str) -> Iterator
     missing = {*_unsupported_names(sentence, support, places), *_unsupported_values(sentence, support)}
     missing.update(_unbound(reading, sentence, places) if not missing else ())
     lines = tuple(line for place in places for line in place.lines())
-    missing.update(contradictions(reading, sentence, lines))
+    missing.update(contradictions(reading, sentence, lines) | denials(reading, sentence, lines))
     yield from violations_of(Code.VALUE_NOT_IN_QUOTE, f"{path}.text", missing)
 
 

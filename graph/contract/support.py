@@ -7,6 +7,7 @@ Source: contract, "EvidenceGuard": typed values, rounding to the digits shown; i
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -27,7 +28,10 @@ class NumberSet:
 
     def __init__(self, numbers: Iterable[Number]) -> None:
         faces: dict[str, set[Decimal]] = {}
-        for number in numbers:
+        given = tuple(numbers)
+        below = [replace(number, negative=False) for number in given if number.negative]
+        self._below_zero = NumberSet(below) if below else None
+        for number in given:
             counts = number.unit is not None and number.unit.dimension is Dimension.COUNT
             faces.setdefault(Dimension.COUNT if counts else _ANY, set()).add(number.face)
             if number.unit is None:
@@ -38,7 +42,11 @@ class NumberSet:
         self._sorted = {key: sorted(values) for key, values in faces.items()}
 
     def holds(self, stated: Number, *, exactly: bool = False) -> bool:
-        """Return whether the evidence has `stated`; `exactly` allows no rounding."""
+        """Return whether the evidence has `stated`; `exactly` allows no rounding. A negative number is a negative one
+        there, too; of a negative one there, a text may leave the sign to its words."""
+        if stated.negative:
+            positive = replace(stated, negative=False)
+            return self._below_zero is not None and self._below_zero.holds(positive, exactly=exactly)
         quantum = Decimal(0) if exactly else stated.quantum
         unit = stated.unit
         if unit is None:
@@ -124,7 +132,8 @@ class Derived:
         self._between_minutes = NumberSet(shown)
 
     def holds(self, stated: Number, operations: Iterable[Operation]) -> bool:
-        """Return whether one of the operations makes `stated`, as its digits show it."""
+        """Return whether one of the operations makes `stated`, as its digits show it; its sign aside."""
+        stated = replace(stated, negative=False)
         if any(self._made[operation].holds(stated) for operation in operations):
             return True
         # Between times that are shown to the minute lie whole minutes: 14:59 to 15:03 is 4.

@@ -48,6 +48,7 @@ _TOKEN = re.compile(
     rf"|(?P<spelled>{_CHINESE}|{_ENGLISH})|(?P<word>{_NAME})",
     re.ASCII,
 )
+_MINUS = re.compile(r"(?:^|(?<=[\s(\[{=:,;~<>\"']))[-\u2212]\Z")
 _COMPACT_PART = re.compile(r"(\d+(?:\.\d+)?)\s?([hms分秒])")
 _COMPACT_UNITS = {"h": UNITS["h"], "m": UNITS["m"], "s": UNITS["s"], "分": UNITS["m"], "秒": UNITS["s"]}
 _SCALES = {
@@ -71,7 +72,8 @@ _SCALES = {
 class Number:
     """A number as a text shows it: `face` in its own unit, `quantum` the worth of its last digit there.
 
-    `start` and `end` are its place in the text, its unit included. Signs are dropped: direction is no value.
+    `start` and `end` are its place in the text, its unit included. `face` is without its sign; `negative` says whether
+    a minus stands before it, which is no hyphen, dash or range.
     """
 
     start: int
@@ -79,6 +81,7 @@ class Number:
     face: Decimal
     quantum: Decimal
     unit: Unit | None = None
+    negative: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,13 +134,18 @@ def _number(match: re.Match[str]) -> Number | Word:
         unit = Unit(Dimension.RATE, (1 / UNITS[match["each_per"]].scales[0],))
     exponent = value.as_tuple().exponent
     shown = Decimal(1).scaleb(exponent) if isinstance(exponent, int) else Decimal(1)
-    return Number(start, end, value * scale, shown * scale, unit)
+    return Number(start, end, value * scale, shown * scale, unit, _is_negative(match))
 
 
 def _compact(match: re.Match[str]) -> Number:
     parts = _COMPACT_PART.findall(match[0])
     seconds = sum(Decimal(digits) * _COMPACT_UNITS[unit].scales[0] for digits, unit in parts)
-    return Number(*match.span(), Decimal(seconds), _COMPACT_UNITS[parts[-1][1]].scales[0], UNITS["s"])
+    quantum = _COMPACT_UNITS[parts[-1][1]].scales[0]
+    return Number(*match.span(), Decimal(seconds), quantum, UNITS["s"], _is_negative(match))
+
+
+def _is_negative(match: re.Match[str]) -> bool:
+    return _MINUS.search(match.string, 0, match.start()) is not None
 
 
 def _spelled(match: re.Match[str]) -> Number:
@@ -171,4 +179,4 @@ def _joined(first: Token, second: Token, text: str) -> Number | None:
     if first.unit.scales[0] <= second.unit.scales[0] or text[first.end : second.start].strip() not in ("", "and", "零"):
         return None
     scale = first.unit.scales[0] / second.unit.scales[0]
-    return replace(second, start=first.start, face=first.face * scale + second.face)
+    return replace(second, start=first.start, face=first.face * scale + second.face, negative=first.negative)

@@ -4,6 +4,7 @@ import pytest
 
 from graph.contract.evidence import check_draft
 from graph.contract.vocabulary import DraftViolationCode as Code
+from graph.contract.vocabulary import EvidenceKind
 from tests.graph.contract.evidence_samples import (
     DEPLOY,
     EDGE,
@@ -17,6 +18,7 @@ from tests.graph.contract.evidence_samples import (
     ZONE,
     analysis,
     draft,
+    record,
     records,
 )
 
@@ -205,3 +207,81 @@ def test_an_inference_that_quotes_speaks_of_the_components_that_it_quotes(compon
 def test_a_count_in_the_evidence_is_no_measured_value() -> None:
     assert observe("order-api 的基线是 0.00 ms。", SERIES) == {Code.VALUE_NOT_IN_QUOTE}
     assert observe("order-api 共 180 个样本，0 个缺口。", SERIES) == set()
+
+
+SIGNATURE = (
+    "signature service=order-api severity=ERROR status=NEW count=42 baseline_count=0 first_seen=2026-03-02T05:48:12Z "
+    "last_seen=2026-03-02T06:05:00Z | redis GET timed out"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "order-api 的 http_request_duration_p99_ms 从 -212 ms 升到 3840 ms。",
+        "order-api p99 rose to −3840 ms.",
+        "order-api latency: -3.84 s at worst.",
+        "延迟为(-212 ms)。",
+    ],
+)
+def test_a_minus_that_the_quote_lacks_is_refused(text: str) -> None:
+    assert observe(text, SERIES) == {Code.VALUE_NOT_IN_QUOTE}
+
+
+def test_a_hyphen_is_no_minus() -> None:
+    assert observe("order-api latency, 212-3840 ms - 3840 at worst.", SERIES) == set()
+
+
+def test_a_negative_number_stands_where_the_evidence_is_negative() -> None:
+    series = SERIES.replace("baseline=212", "baseline=-212")
+    data = {"conclusion": None, "analyses": [analysis("a1", "OBSERVATION", "基线 -212 ms。", ["r1c1"], [series])]}
+    found = {"r1c1": record("r1c1", EvidenceKind.METRICS, (series,), components=("order-api",))}
+    assert check_draft(draft(data), found, zone=ZONE) == ()
+
+
+def test_what_is_derived_has_a_minus_only_as_a_share_or_of_a_fall() -> None:
+    assert infer("cache_hit_ratio 的降幅为 -58%。", "r1c1") == set()
+    assert infer("部署之后 -150 秒，order-api 的延迟上升。", "r1c1", "r1c4") == {Code.VALUE_NOT_DERIVED}
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("order-api 没有部署 7c1f0e9d2b。", DEPLOY[0]),
+        ("At 05:44:30Z order-api was not deployed with 7c1f0e9.", DEPLOY[0]),
+        ("7c1f0e9d2b 并未上线到 order-api。", DEPLOY[0]),
+        ("最先失败的不是 gateway，order-api 并没有最先失败。", EDGE[0]),
+        ("order-api did not fail first.", EDGE[0]),
+    ],
+)
+def test_an_observation_that_denies_what_it_quotes_is_refused(text: str, quote: str) -> None:
+    assert Code.VALUE_NOT_IN_QUOTE in observe(text, quote)
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("order-api 没有出现新的错误。", True),
+        ("order-api did not log 42 errors.", True),
+        ("order-api 出现 42 条错误，此前没有。", False),
+        ("order-api logged 42 errors; it had not logged any before.", False),
+        ("order-api 新增 42 条错误，之后没有恢复。", False),
+    ],
+)
+def test_an_error_that_was_seen_isnt_denied(text: str, refused: bool) -> None:
+    data = {"conclusion": None, "analyses": [analysis("a1", "OBSERVATION", text, ["r1c2"], [SIGNATURE])]}
+    found = {"r1c2": record("r1c2", EvidenceKind.LOGS, (SIGNATURE,), components=("order-api",))}
+    assert bool(check_draft(draft(data), found, zone=ZONE)) is refused
+
+
+def test_a_revision_of_digits_only_is_no_number() -> None:
+    deploy = DEPLOY[0].replace("7c1f0e9d2b", "5534717924")
+    text = "order-api 部署了 5534717924。"
+    data = {"conclusion": None, "analyses": [analysis("a1", "OBSERVATION", text, ["r1c4"], [deploy])]}
+    found = {"r1c4": record("r1c4", EvidenceKind.CHANGES, (deploy,), components=("order-api",))}
+    assert check_draft(draft(data), found, zone=ZONE) == ()
+
+
+def test_to_fall_behind_is_no_fall() -> None:
+    assert observe("order-api falls behind: p99 at 3840 ms.", SERIES) == set()
+    assert observe("order-api p99 falls to 3840 ms.", SERIES) == {Code.VALUE_NOT_IN_QUOTE}
