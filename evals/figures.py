@@ -188,8 +188,10 @@ def _suites_measures(own: Sequence[Row]) -> list[Measure]:
 
 
 def _suites_measure(own: Sequence[Row], name: str) -> Measure:
+    """A suite may call a score as the frame calls a figure, and mean another thing."""
     is_share = all(isinstance(row.values.get(name), bool | None) for row in own)
-    return Measure(name, name, partial(_own_score, name), is_share=is_share)
+    known = {measure.name for measure in MEASURES}
+    return Measure(f"suite_{name}" if name in known else name, name, partial(_own_score, name), is_share=is_share)
 
 
 def _own_score(name: str, row: Row) -> Part | None:

@@ -17,7 +17,6 @@ from graph.settings import HarnessSettings
 from prompts.loader import PromptName, digest
 
 OFFLINE = "offline"
-NO_BASELINE = "none"
 SOURCES = ("graph", "tools", "prompts", "evals")
 PACKAGES = ("langchain-core", "langgraph", "langchain", "langchain-openai", "openai", "pydantic", "duckdb", "numpy")
 

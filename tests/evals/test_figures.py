@@ -76,6 +76,13 @@ def test_a_suites_own_scores_are_shares_or_means_over_the_rows_that_have_them() 
     assert (found["exact"].value, found["exact"].is_share, found["exact"].n) == (1, True, 1)
 
 
+def test_a_suites_score_never_takes_the_place_of_the_frames_figure() -> None:
+    found = values([row("a", values={"coverage": 0.25}), abstained("b", values={"coverage": 0.75})])
+    assert (found["coverage"], found["suite_coverage"]) == (0.5, 0.5)
+    found = values([row("a", values={"coverage": 0.25}), row("b", values={"coverage": 0.75})])
+    assert (found["coverage"], found["suite_coverage"]) == (1, 0.5)
+
+
 def test_differences_are_over_the_pairs_that_both_have() -> None:
     rows = [row("a"), row("b"), row("c"), wrong("a", "other"), row("b", "other"), wrong("only there", "other")]
     compared = results(rows).differences[SUITE]["zhizhi - other"]
