@@ -12,6 +12,7 @@ from evals.targets.naive import ABSTAINED
 from graph.contract.draft import DraftUnreadable, parse_draft
 
 _PARTS = ("conclusion", "analyses", "action_plan", "recommendations")
+_CLAIMS = ("text", "component", "cause", "change_id")
 
 
 def release_of(text: str, made: set[str]) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def release_of(text: str, made: set[str]) -> dict[str, Any]:
     draft = read_answer(text)
     if draft is None:
         return {**ABSTAINED, "text": text, "prose": bool(text.strip())}
-    if not draft.get("conclusion"):
+    if not any((draft.get("conclusion") or {}).get(claim) for claim in _CLAIMS):
         return ABSTAINED
     cited = dict.fromkeys(
         str(call_id) for analysis in _analyses(draft) for call_id in analysis.get("tool_call_ids") or ()

@@ -99,14 +99,9 @@ def _schema(arguments: type[BaseModel]) -> type[BaseModel]:
 
     The envelope's field is dropped: the offline diagnostician always fills it.
     """
-    validators: dict[str, Callable[..., Any]] = {"lenient": model_validator(mode="before")(_lenient(arguments))}
-    made: type[BaseModel] = create_model(
-        f"Plain{arguments.__name__}",
-        __base__=arguments,
-        __validators__=validators,
-        **{CALL_ID: (Annotated[str, InjectedToolCallId], ...)},
-    )
-    return made
+    validators: dict[str, Any] = {"lenient": model_validator(mode="before")(_lenient(arguments))}
+    fields: dict[str, Any] = {CALL_ID: (Annotated[str, InjectedToolCallId], ...)}
+    return create_model(f"Plain{arguments.__name__}", __base__=arguments, __validators__=validators, **fields)
 
 
 def _lenient(arguments: type[BaseModel]) -> Callable[[Any], Any]:
