@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from graph.agent import build_graph
@@ -53,8 +53,8 @@ async def drafted(cluster: Cluster, query: str, model: BaseChatModel) -> tuple[d
             cited = {call for one in draft["analyses"] for call in one["tool_call_ids"]}
             return draft, [record for call, record in evidence.items() if call in cited]
         call_id = f"r1c{number}"
-        call = {**reply.tool_calls[0], "id": call_id}
-        messages.append(AIMessage("", tool_calls=[call]))
+        call: dict[str, Any] = {**reply.tool_calls[0], "id": call_id}
+        messages.append(AIMessage("", tool_calls=[ToolCall(name=call["name"], args=call["args"], id=call_id)]))
         answer = await _answer(tools[call["name"]], dict(call["args"]))
         messages.append(ToolMessage(json.dumps({**answer, "tool_call_id": call_id}), tool_call_id=call_id))
         evidence[call_id] = {**answer, "tool_call_id": call_id}
