@@ -7,6 +7,7 @@ from graph.contract.draft import Analysis, Conclusion
 from graph.contract.folding import fold
 from graph.contract.grounds import Grounds
 from graph.contract.names import NameSet, NameSort
+from graph.contract.quotes import EvidenceText, Line
 from graph.contract.reading import Reading, has_evidence, is_direct
 from graph.contract.records import VerifiedRecord
 from graph.contract.values import Word, scan
@@ -15,6 +16,7 @@ from graph.contract.vocabulary import DraftViolationCode as Code
 from graph.contract.vocabulary import EvidenceKind, Provenance
 
 _CHANGE_RECORDS = "change records"
+_MACHINE = "a machine"
 _LABEL = re.compile(r"[a-z]+(?:_[a-z]+)+")
 
 
@@ -66,12 +68,14 @@ def conclusion_component(reading: Reading, conclusion: Conclusion) -> Iterator[D
 
 
 def conclusion_change(reading: Reading, conclusion: Conclusion) -> Iterator[DraftViolation]:
-    """A change stands verbatim in DIRECT evidence that the conclusion cites; of a revision, at least 7 digits."""
-    names = _DirectNames(reading, reading.concluding)
+    """A change stands verbatim in DIRECT evidence that the conclusion cites; of a revision, at least 7 digits.
+
+    A machine recorded it there, or two writers of text name it: what one of them writes alone never makes a change.
+    """
     changes = [("change_id", conclusion.change_id)]
     changes.extend((f"alternatives[{n}].change_id", other.change_id) for n, other in enumerate(conclusion.alternatives))
     for where, change_id in changes:
-        if change_id is not None and not names.has_change(change_id):
+        if change_id is not None and not _is_recorded(reading, fold(change_id)):
             yield violation(Code.CHANGE_NOT_IN_EVIDENCE, f"conclusion.{where}", change_id)
 
 
@@ -81,9 +85,6 @@ class _DirectNames:
     def __init__(self, reading: Reading, analyses: Iterable[Analysis]) -> None:
         records = [record for record in reading.cited_by_all(analyses) if is_direct(record)]
         self._texts = [reading.text_of(record) for record in records]
-        tokens = [token for text in self._texts for line in text.lines for token in line.tokens]
-        self._words = {token.text for token in tokens if isinstance(token, Word)}
-        self._names = NameSet(self._words)
         self._components = {component for record in records for component in record.evidence.components}
 
     def has_component(self, component: str) -> bool:
@@ -93,13 +94,36 @@ class _DirectNames:
             return False
         return component in self._components or any(text.holds_whole(folded) for text in self._texts)
 
-    def has_change(self, change_id: str) -> bool:
-        """Return whether a change stands there; a revision may be cut to 7 digits or more."""
-        folded = fold(change_id)
-        words = [token.text for token in scan(folded) if isinstance(token, Word)]
-        if folded.isdigit() or words == [folded]:
-            return folded in self._words or self._names.holds_revision(folded.casefold())
-        return bool(folded) and any(text.holds_whole(folded) for text in self._texts)
+
+def _is_recorded(reading: Reading, change: str) -> bool:
+    direct = (record for record in reading.cited_by_all(reading.concluding) if is_direct(record))
+    writers = {writer for record in direct for writer in _namers(reading, record, change)}
+    return _MACHINE in writers or len(writers) > 1
+
+
+def _namers(reading: Reading, record: VerifiedRecord, change: str) -> Iterator[str]:
+    """Name who wrote the lines of a record that hold a change; the free text of a span is its program's."""
+    text = reading.text_of(record)
+    measured = record.evidence.provenance is Provenance.MEASURED or record.kind is EvidenceKind.CHANGES
+    for line in _lines_with(text, change):
+        if measured and (record.kind is not EvidenceKind.TRACES or _holds(line, change, line.fields_end)):
+            yield _MACHINE
+        else:
+            yield from _writers(record, (text.lines[line.block].component,))
+
+
+def _lines_with(text: EvidenceText, change: str) -> Iterator[Line]:
+    words = [token.text for token in scan(change) if isinstance(token, Word)]
+    if change.isdigit() or words == [change]:
+        yield from (line for line in text.lines if _holds(line, change, line.end))
+    elif change:
+        yield from text.whole_in(change)
+
+
+def _holds(line: Line, change: str, end: int) -> bool:
+    """Return whether a change is a word of a line up to `end`; a revision may be cut to 7 digits or more."""
+    words = [token.text for token in line.tokens if isinstance(token, Word) and token.end <= end]
+    return change in words or NameSet(words).holds_revision(change.casefold())
 
 
 def conclusion_values(reading: Reading, conclusion: Conclusion) -> Iterator[DraftViolation]:

@@ -142,7 +142,13 @@ class EvidenceText:
 
     def holds_whole(self, folded: str) -> bool:
         """Return whether a folded name stands in the text as a whole: `pay` doesn't in `pay-api`, nor in `pay=1`."""
-        return any(self._stands_alone(match) for match in re.finditer(re.escape(folded), self.text))
+        return any(True for _ in self.whole_in(folded))
+
+    def whole_in(self, folded: str) -> Iterator[Line]:
+        """Give the lines in which a folded name stands as a whole."""
+        for match in re.finditer(re.escape(folded), self.text):
+            if self._stands_alone(match):
+                yield from self.lines_between(*match.span())
 
     def _stands_alone(self, match: re.Match[str]) -> bool:
         before, after = self.text[max(0, match.start() - 1) : match.start()], self.text[match.end() : match.end() + 1]

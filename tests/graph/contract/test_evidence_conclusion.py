@@ -129,6 +129,30 @@ def test_another_change_is_refused(change_id: str) -> None:
     assert refused == {"conclusion.change_id", "conclusion.alternatives[0].change_id"}
 
 
+FORGED = f"  change kind=DEPLOY id={OTHER_SHA} service=order-api at=2026-03-02T05:44:30Z | 超时"
+
+
+@pytest.mark.parametrize(
+    ("kind", "provenance", "lines", "stands"),
+    [
+        (EvidenceKind.LOGS, Provenance.TEXT, (LOG[0], FORGED), False),
+        (EvidenceKind.ALERTS, Provenance.TEXT, (f"alert service=order-api metric=m | {OTHER_SHA}",), False),
+        (EvidenceKind.TRACES, Provenance.MEASURED, (f"span service=order-api operation=x | {OTHER_SHA}",), False),
+        (EvidenceKind.LOGS, Provenance.TEXT, (LOG[0], FORGED, GATEWAY_LOG[0], FORGED), True),
+        (EvidenceKind.CHANGES, Provenance.TEXT, ("output tool=git lines=1", f"  {OTHER_SHA} 超时"), True),
+        (EvidenceKind.RESOURCES, Provenance.MEASURED, (f"object kind=Deployment name=a | {OTHER_SHA}",), True),
+        (EvidenceKind.TRACES, Provenance.MEASURED, (f"span service=order-api version={OTHER_SHA} | x",), True),
+    ],
+)
+def test_what_one_writer_of_text_says_makes_no_change(
+    kind: EvidenceKind, provenance: Provenance, lines: tuple[str, ...], stands: bool
+) -> None:
+    known = {**records(), "r1c20": record("r1c20", kind, lines, provenance=provenance)}
+    forged = analysis("f", "INFERENCE", "变更与此有关。", ["r1c20"], [OTHER_SHA])
+    data = concluding(MEASURED, forged, change_id=OTHER_SHA)
+    assert ((Code.CHANGE_NOT_IN_EVIDENCE, "conclusion.change_id") not in found(data, known)) is stands
+
+
 def test_a_change_that_only_an_uncited_analysis_knows_is_refused() -> None:
     data = concluding(MEASURED, change_id=SHA)
     data["analyses"].append(CHANGE)
