@@ -83,11 +83,19 @@ def observed_fact(record: VerifiedRecord) -> ObservedFact:
     return ObservedFact(
         source=record.tool_name,
         scope=bounded_scope(record.scope),
-        result=record.evidence.summary[:MAX_RESULT_CHARS],
+        result=_shortened(record.evidence.summary, MAX_RESULT_CHARS),
         truncated=record.evidence.truncated,
     )
 
 
 def bounded_scope(scope: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scope whose text values are cut at `MAX_SCOPE_CHARS`."""
-    return {key: value[:MAX_SCOPE_CHARS] if isinstance(value, str) else value for key, value in scope.items()}
+    return {
+        key: _shortened(value, MAX_SCOPE_CHARS) if isinstance(value, str) else value for key, value in scope.items()
+    }
+
+
+def _shortened(text: str, limit: int) -> str:
+    """Return at most `limit` characters; a cut shows, and leaves no half of a number or an id that reads as a whole."""
+    kept = text[: limit - 1]
+    return text if len(text) <= limit else (kept.rpartition(" ")[0] or kept) + "…"

@@ -66,7 +66,7 @@ def record(call_id: str) -> VerifiedRecord:
 def test_a_source_is_published_without_its_lines() -> None:
     published = verified_source(record("r1c1"))
     assert (published.tool_call_id, published.source, published.result) == ("r1c1", "probe", "found")
-    assert published.scope == {"service": "s" * MAX_SCOPE_CHARS, "limit": 3}
+    assert published.scope == {"service": "s" * (MAX_SCOPE_CHARS - 1) + "…", "limit": 3}
     assert "secret line" not in published.model_dump_json()
 
 

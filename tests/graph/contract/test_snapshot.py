@@ -55,9 +55,18 @@ def test_what_is_verified_is_a_fact_and_what_is_not_a_limitation(
     assert snapshot.limitations == tuple(dict.fromkeys(told))[:MAX_LIMITATIONS]
     for fact in snapshot.observed_facts:
         assert len(fact.result) <= MAX_RESULT_CHARS
-        assert fact.scope["service"] == "s" * MAX_SCOPE_CHARS
+        assert fact.scope["service"] == "s" * (MAX_SCOPE_CHARS - 1) + "…"
         assert fact.truncated is (fact.scope["n"] % 2 == 0)
     assert LINE not in snapshot.model_dump_json()
+
+
+def test_a_result_is_cut_between_words_and_shows_it() -> None:
+    summary = " ".join(["DEPLOY 21ab01148bc0fcde8fa47206397fad5df3be5869"] * 12)
+    found = evidence([LINE], summary=summary)
+    long = VerifiedRecord("r1c1", "t1", EvidenceKind.CHANGES, {}, found)
+    result = project_snapshot([key(1)], {"r1c1": long}, stop_reason=None).observed_facts[0].result
+    assert result.endswith("…")
+    assert set(result[:-1].split()) <= set(summary.split())
 
 
 def test_a_key_that_was_not_checked_is_missing_and_no_fact() -> None:
