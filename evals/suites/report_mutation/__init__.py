@@ -160,6 +160,7 @@ def _result(item: Item, target: str, word: Word, *, passed: bool, shares: _Share
         "caught_late": caught if late else None,
         "correct_refused": not passed if unbroken else None,
         "balanced_accuracy": shares.balanced(unbroken=unbroken, right=passed is unbroken),
+        **({} if unbroken else {f"caught, {item.kind}": not passed}),
     }
     release = {"outcome": "SUCCESS" if passed else "FALLBACK", "draft": item.draft if passed else None}
     failure = word.failure if target == BOTH_GUARDS else None
