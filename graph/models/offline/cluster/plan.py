@@ -23,7 +23,7 @@ MAX_MANIFESTS = 4
 _PASSING = ("BACKEND_TIMEOUT", "BACKEND_UNAVAILABLE", "INTERRUPTED")
 _WITHOUT_EFFECT = ("INVALID_PROGRESS_PROTOCOL", "PARALLEL_TOOL_REQUEST")
 _SLOW = re.compile(r"latenc|slow|degrad|response time|time[ds]? ?out|延迟|变慢|缓慢|卡顿|性能|劣化|超时", re.IGNORECASE)
-_ENTRY = re.compile(r"front|gateway|ingress|dashboard|(^|-)(ui|web|edge|api)(-|$)", re.IGNORECASE)
+_ENTRY = re.compile(r"front|gateway|ingress|dashboard|(^|-)(ui|web|edge)(-|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -186,11 +186,13 @@ def _of_services(case: Case) -> Iterator[Question]:
 
 
 def entry_of(case: Case) -> Seen | None:
-    """Return the service that users come in by: one that is open to the outside, or named so."""
+    """Return the service that users come in by: one behind what is open to the outside, else one that is named so."""
     services = case.objects("services")
-    named = [service for service in services if _ENTRY.search(service.get("name"))]
-    inner = [service for service in named if service.get("type") == "ClusterIP"]
+    backends = {one.get("name"): one.get("endpoints") for one in case.objects("endpoints")}
     outer = [service for service in services if service.get("type") in ("NodePort", "LoadBalancer")]
+    open_ = {backends.get(service.get("name"), "") for service in outer} - {"", "<none>"}
+    inner = [one for one in services if one not in outer and backends.get(one.get("name")) in open_]
+    named = [one for one in services if one not in outer and _ENTRY.search(one.get("name"))]
     return next(iter([*inner, *named, *outer]), None)
 
 
