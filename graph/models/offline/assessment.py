@@ -82,7 +82,7 @@ def assess(case: Case, service: str | None) -> Assessment:
     causes = find_causes(case, alert, onset, reach)
     result = Assessment(case, symptoms, reach, alert, alert_series, suspects, causes)
     _decide(result)
-    _find_first(result, service)
+    _find_first(result)
     _find_victims(result)
     return result
 
@@ -106,6 +106,8 @@ def _decide(result: Assessment) -> None:
     cause = next(iter(result.causes), None)
     if cause is not None and not cause.proven:
         cause = None
+    if cause is not None and cause.overwhelming and suspicion is not None and not suspicion.specific:
+        strongest, suspicion = 0, None
     if cause is not None and cause.rule.yields and strongest >= CONVICTING:
         cause = None
     if cause is None:
@@ -116,14 +118,13 @@ def _decide(result: Assessment) -> None:
         result.suspicion = suspicion
 
 
-def _find_first(result: Assessment, service: str | None) -> None:
+def _find_first(result: Assessment) -> None:
     """Find the component that failed first: as spans tell, else the earliest failure that a metric shows."""
     ill = [one for one in result.case.changed_series if _is_ill(one)]
     spans = [(name, source) for name, source in result.case.first_failing if name]
-    alerting = result.alert.service if result.alert else service
     if result.alert_series is not None:
-        earlier = [one for one in ill if _clearly_before(one, result.alert_series) and _calls(result, alerting, one)]
-        first = earlier[0] if earlier else result.alert_series
+        rival = next((one for one in ill if _fails_before(result, one, result.alert_series)), None)
+        first = rival or result.alert_series
         result.first_failing, result.first_failing_source = first.service, first.source
     elif spans:
         result.first_failing, result.first_failing_source = spans[0]
@@ -135,12 +136,15 @@ def _is_ill(series: Series) -> bool:
     return any(one.name in _ILL and one.in_metric(series.metric, series.direction) for one in families())
 
 
-def _clearly_before(one: Series, other: Series) -> bool:
-    return one.onset is not None and other.onset is not None and (other.onset - one.onset).total_seconds() >= 60
-
-
-def _calls(result: Assessment, caller: str | None, series: Series) -> bool:
-    return caller is not None and caller in result.reach.upstream_of(series.service)
+def _fails_before(result: Assessment, one: Series, alerting: Series) -> bool:
+    """Whether a measure turned before the alerting one: clearly, or in the same minute at what the latter calls."""
+    if one.onset is None or alerting.onset is None or one.service == alerting.service:
+        return False
+    called = alerting.service in result.reach.upstream_of(one.service)
+    lead = (alerting.onset - one.onset).total_seconds()
+    if one.service == result.component:
+        return lead >= 60 or (called and lead >= 0)
+    return called and lead >= 60
 
 
 def _find_victims(result: Assessment) -> None:

@@ -9,12 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graph.models.offline.quantities import Value, compare, find_values
+from graph.models.offline.reporting import without_reports
 
 ChangedLine = tuple[str, str, str]
 """(file, "-" or "+", text without the sign and outer blanks)."""
 
 _COMMENT = re.compile(r"^(//|/\*|\*|--(?!-)|<!--|;|#(?!\s*(define|include|if|else|endif|pragma))|\"\"\"|''')")
 _NOT_TRAILING = re.compile(r"(?<!:)//\s.*$")
+_STRING = re.compile(r"\"[^\"]*\"|'[^']*'")
+_LIST = re.compile(r"\[\s*(?:\"[^\"]*\"|'[^']*'|[\w.-]+)(?:\s*,\s*(?:\"[^\"]*\"|'[^']*'|[\w.-]+))+\s*,?\s*\]")
+_ELEMENT = re.compile(r"\"[^\"]*\"|'[^']*'|[\w.-]+")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -38,9 +42,10 @@ class ValueChange:
 
 @dataclass(frozen=True)
 class Diff:
-    """The net effect of a change's lines: comments, moved lines and white space are gone.
+    """The net effect of a change's lines: comments, moved lines, white space and what only reports are gone.
 
-    `block` holds all added code lines with the moved ones left in, for patterns that span lines.
+    `block` holds all added code lines with the moved ones left in, for patterns that span lines; `before` all removed
+    ones. `reports`: whether lines were left out because they only report.
     """
 
     files: tuple[str, ...]
@@ -48,14 +53,18 @@ class Diff:
     added: tuple[ChangedLine, ...]
     values: tuple[ValueChange, ...]
     block: str
+    before: str
     shown: bool
+    reports: bool
 
 
 def read_diff(files: tuple[str, ...], lines: Sequence[ChangedLine]) -> Diff:
     """Return the net effect of the shown changed lines of a change that touched `files`."""
-    code = [(file, sign, _NOT_TRAILING.sub("", text).strip()) for file, sign, text in lines if _is_code(text)]
+    written = [(file, sign, _NOT_TRAILING.sub("", text).strip()) for file, sign, text in lines if _is_code(text)]
+    code = without_reports(written)
     removed = [line for line in code if line[1] == "-"]
     added = [line for line in code if line[1] == "+"]
+    before = "\n".join(text for _, _, text in removed)
     removed, net_added = _without_moved(removed, added)
     return Diff(
         files=files,
@@ -63,7 +72,9 @@ def read_diff(files: tuple[str, ...], lines: Sequence[ChangedLine]) -> Diff:
         added=tuple(net_added),
         values=tuple(_value_changes(removed, net_added)),
         block="\n".join(text for _, _, text in added),
+        before=before,
         shown=bool(lines),
+        reports=code != written,
     )
 
 
@@ -72,6 +83,9 @@ def _is_code(text: str) -> bool:
 
 
 def _squeezed(text: str) -> str:
+    """Return a line without white space and with its lists sorted: another order takes nothing away."""
+    text = _LIST.sub(lambda found: "".join(sorted(_ELEMENT.findall(found[0]))), text)
+    text = _STRING.sub(lambda found: "".join(sorted(re.split(r"[\s,:;|]+", found[0][1:-1]))), text)
     return re.sub(r"\s+", "", text).rstrip(",;")
 
 

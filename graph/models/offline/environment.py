@@ -11,16 +11,11 @@ from typing import Any
 
 from graph.models.offline.facts import Alert, Case, Series, Source
 from graph.models.offline.reach import Reach
+from graph.models.offline.traffic import Demand, exogenous_demand
 
 PROVING = 4
 """The least score that proves a cause."""
 _LOUD = {"WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "SEVERE", "ALERT", "EMERGENCY"}
-_TRAFFIC = re.compile(r"(request|req|rps|qps|traffic|calls|sessions|visitors|connections)", re.IGNORECASE)
-_RATE = re.compile(r"rate|per_?(sec|min|second)|rps|qps|count|total|throughput|sessions|visitors", re.IGNORECASE)
-_NOT_TRAFFIC = re.compile(
-    r"error|fail|duration|latency|timeout|5xx|4xx|rejected|cancel|db_|sql|pool|cache|retry|retries", re.IGNORECASE
-)
-_SURGE = 1.5
 _EARLY = timedelta(minutes=2)
 _COINCIDENCE = timedelta(minutes=3)
 
@@ -53,11 +48,25 @@ class Cause:
     score: int
     services: int
     """How many services speak of it: one stream of text proves nothing by itself."""
+    overwhelming: bool = False
+    """Whether it is a rise of demand that explains exhausted capacity by itself, whatever was changed."""
 
     @property
     def proven(self) -> bool:
         """Whether it may be concluded: strong enough, and measured or told by two services independently."""
         return self.score >= PROVING and (bool(self.measured) or self.services > 1)
+
+
+SURGE = Rule(
+    name="traffic_surge",
+    weight=3,
+    action="add_capacity",
+    zh="外来请求量先于其他一切上升，超出了现有容量",
+    en="incoming traffic rose before anything else did, beyond the present capacity",
+    yields=True,
+)
+LARGE = 3.0
+"""A rise of demand by this factor explains exhausted capacity by itself."""
 
 
 @dataclass(frozen=True)
@@ -83,23 +92,13 @@ def _rule(name: str, rule: dict[str, Any]) -> Rule:
     return Rule(name=name, **fields)
 
 
-SURGE = Rule(
-    name="traffic_surge",
-    weight=3,
-    action="add_capacity",
-    zh="外来请求量先于其他一切上升，超出了现有容量",
-    en="incoming traffic rose before anything else did, beyond the present capacity",
-    yields=True,
-)
-
-
 def find_causes(case: Case, alert: Alert | None, alert_onset: datetime | None, reach: Reach) -> list[Cause]:
     """Return the causes that the case shows, strongest first. `alert_onset` is when the alerting measure moved."""
     mentions = list(_mentions(case, reach))
     found = [cause for rule in rules() for cause in _find(case, rule, mentions, alert_onset)]
-    surge = _surge(case, reach)
-    if surge is not None:
-        found.append(surge)
+    demand = exogenous_demand(case, reach)
+    if demand is not None:
+        found.append(_surge(demand))
     limit = alert_onset + _EARLY if alert_onset else (alert.at if alert else None)
     relevant = [cause for cause in found if limit is None or cause.at <= limit]
     return sorted(relevant, key=lambda one: (-one.score, one.at))
@@ -152,28 +151,16 @@ def _confirms(rule: Rule, series: Series, begun: datetime) -> bool:
     )
 
 
-def _surge(case: Case, reach: Reach) -> Cause | None:
-    """Return a traffic surge: requests at an outermost service rose by half or more, and nothing moved before that."""
-    moved = case.changed_series
-    risen = [series for series in moved if _is_surge(series)]
-    outer = [series for series in risen if not (reach.callers(series.service) & {one.service for one in moved})]
-    if not outer:
-        return None
-    first = outer[0]
-    ills = [one for one in moved if one not in risen and not _NOT_ILL.search(one.metric)]
-    if first.onset is None or not ills or any(one.onset is not None and one.onset < first.onset for one in ills):
-        return None
-    services = len({one.service for one in risen})
-    score = SURGE.weight + 1 + (services > 1)
-    return Cause(SURGE, first.service, first.onset, (), (first.source, ills[0].source), score, services)
-
-
-_NOT_ILL = re.compile(r"uptime|version|cert|expir|(^|_)(gc|build)_?info", re.IGNORECASE)
-
-
-def _is_surge(series: Series) -> bool:
-    name = series.metric
-    if series.direction != "UP" or not series.baseline or series.extreme is None:
-        return False
-    named = _TRAFFIC.search(name) and _RATE.search(name) and not _NOT_TRAFFIC.search(name)
-    return bool(named) and series.extreme >= _SURGE * series.baseline
+def _surge(demand: Demand) -> Cause:
+    first = demand.series
+    assert first.onset is not None  # noqa: S101 - demand is told by series that moved
+    return Cause(
+        rule=SURGE,
+        service=first.service,
+        at=first.onset,
+        shown=(),
+        measured=(first.source, demand.suffering.source),
+        score=SURGE.weight + (demand.services > 1) + (demand.factor >= LARGE),
+        services=demand.services,
+        overwhelming=demand.factor >= LARGE,
+    )

@@ -30,6 +30,7 @@ class Mechanism:
     ratio: float = 1.0
     reach: str = "own"
     tie: str = ""
+    sign: tuple[str, ...] = ()
     key: re.Pattern[str] | None = None
     key_not: re.Pattern[str] | None = None
     removed: re.Pattern[str] | None = None
@@ -65,7 +66,7 @@ def _mechanism(name: str, rule: dict[str, Any]) -> Mechanism:
     fields: dict[str, Any] = {
         key: re.compile(value, re.IGNORECASE) if key in _PATTERNS else value for key, value in rule.items()
     }
-    fields.update(effects=tuple(rule["effects"]), moves=tuple(rule.get("moves", ())))
+    fields.update({key: tuple(rule.get(key, ())) for key in ("effects", "moves", "sign")})
     return Mechanism(name=name, **fields)
 
 

@@ -20,6 +20,10 @@ from graph.models.offline.verdicts import Innocence, shape_of
 
 LONG = timedelta(minutes=60)
 """A change that was live for longer without any effect is less likely to be the cause."""
+NOISE = timedelta(minutes=10)
+"""Errors of a kind that come this long before their measure moves are the everyday ones."""
+SPECIFIC = 2
+"""The least tie that makes symptoms those of this change, not of load as such."""
 CONVICTING = 4
 """The least score that convicts."""
 MARGIN = 2
@@ -35,6 +39,11 @@ class Suspicion:
     effects: tuple[Symptom, ...]
     tie: Tie
     score: int
+
+    @property
+    def specific(self) -> bool:
+        """Whether something seen is a sign of this change, and not of load as such."""
+        return self.tie.score >= SPECIFIC or not all(one.family.load for one in self.effects)
 
 
 @dataclass
@@ -107,13 +116,31 @@ def _suspicions(
 
 def _effects(change: Change, match: Match, symptoms: Sequence[Symptom], reach: Reach) -> tuple[Symptom, ...]:
     services = reach.of(change.service, match.mechanism.reach)
-    first: dict[tuple[str, str], Symptom] = {}
-    for symptom in symptoms:
-        if symptom.family.name in match.mechanism.effects and symptom.at is not None and symptom.service in services:
-            first.setdefault((symptom.family.name, symptom.service), symptom)
-    caused = [one for one in first.values() if one.at is not None and one.at >= change.at - SAMPLING]
+    changed = "\n".join(text for _, _, text in match.lines)
+    shown = [
+        one
+        for one in symptoms
+        if one.family.name in match.mechanism.effects and one.at is not None and one.service in services
+    ]
+    if any(one.family.beside(one.text, changed) for one in shown if not one.measure):
+        return ()
+    caused = [one for one in _begun(shown) if one.at is not None and one.at >= change.at - SAMPLING]
+    if match.mechanism.sign and not any(one.family.name in match.mechanism.sign for one in caused):
+        return ()
     order = match.mechanism.effects
     return tuple(sorted(caused, key=lambda one: (one.service != change.service, order.index(one.family.name))))
+
+
+def _begun(symptoms: Sequence[Symptom]) -> list[Symptom]:
+    """Return each family's first symptom at each service; lone texts long before its measure moved are noise."""
+    first: dict[tuple[str, str], Symptom] = {}
+    moved = {(one.family.name, one.service): one.at for one in reversed(symptoms) if one.measure and one.at}
+    for symptom in symptoms:
+        key = (symptom.family.name, symptom.service)
+        if symptom.at is not None and key in moved and moved[key] - symptom.at > NOISE:
+            continue
+        first.setdefault(key, symptom)
+    return list(first.values())
 
 
 def _tied_enough(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from graph.models.offline.facts import Case, Series, Signature, Source
 from graph.models.offline.reach import Reach
@@ -24,6 +25,14 @@ class Family:
     text_not: re.Pattern[str] | None
     up: re.Pattern[str] | None
     down: re.Pattern[str] | None
+    subjects: tuple[re.Pattern[str], ...] = ()
+    load: bool = False
+
+    def beside(self, text: str, changed: str) -> bool:
+        """Whether an error names its subject (a version, a cipher, a certificate) and the changed lines another one."""
+        meant = [one for one in self.subjects if one.search(text)]
+        touched = [one for one in self.subjects if one.search(changed)]
+        return bool(meant and touched) and not any(one in touched for one in meant)
 
     def in_text(self, text: str) -> bool:
         """Whether free text of an error speaks of this family."""
@@ -45,6 +54,11 @@ class Symptom:
     source: Source
     text: str
 
+    @property
+    def measure(self) -> bool:
+        """Whether a metric shows it: then `text` is the metric's name."""
+        return self.source.line.sort == "series"
+
 
 @cache
 def families() -> tuple[Family, ...]:
@@ -53,11 +67,21 @@ def families() -> tuple[Family, ...]:
     return tuple(_family(name, rule) for name, rule in table.items())
 
 
-def _family(name: str, rule: dict[str, str | int]) -> Family:
+def _family(name: str, rule: dict[str, Any]) -> Family:
     def pattern(key: str) -> re.Pattern[str] | None:
         return re.compile(str(rule[key]), re.IGNORECASE) if key in rule else None
 
-    return Family(name, int(rule["weight"]), pattern("text"), pattern("text_not"), pattern("up"), pattern("down"))
+    subjects = tuple(re.compile(one, re.IGNORECASE) for one in rule.get("subjects", ()))
+    return Family(
+        name=name,
+        weight=rule["weight"],
+        text=pattern("text"),
+        text_not=pattern("text_not"),
+        up=pattern("up"),
+        down=pattern("down"),
+        subjects=subjects,
+        load=rule.get("load", False),
+    )
 
 
 def read_symptoms(case: Case, reach: Reach) -> list[Symptom]:

@@ -4,7 +4,8 @@ import re
 from enum import StrEnum
 
 from graph.models.offline.diffs import Diff, words_of
-from graph.models.offline.mechanisms import MANIFEST
+from graph.models.offline.mechanisms import MANIFEST, is_major
+from graph.models.offline.reporting import is_telemetry
 
 
 class Innocence(StrEnum):
@@ -20,7 +21,6 @@ class Innocence(StrEnum):
     COMMENTS = "comments"
     REWRITTEN = "rewritten"
     TELEMETRY = "telemetry"
-    HARMLESS_VALUE = "harmless_value"
     OTHER_PATH = "other_path"
     UNSEEN = "unseen"
 
@@ -42,11 +42,15 @@ _FILE_SORTS = (
         Innocence.APPEARANCE,
         re.compile(r"\.(css|scss|less|svg|png|html?|tmpl)$|(^|/)theme\.\w+$|/i18n/|/locales?/", re.I),
     ),
-    (Innocence.DEPENDENCY_PATCH, MANIFEST),
 )
-_TELEMETRY = re.compile(
-    r"prometheus|metric|histogram|counter|gauge|span\.|attribute|log(ger)?\.|slog|printf|otel|request_?id|\.inc\(|observe",
-    re.I,
+_VERSION = re.compile(r"\bv?\d+\.\d+(\.\d+)?([\w.+-]*)")
+_LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`|(?<![\w.])\d[\d_.]*\w*")
+_OPERATOR = re.compile(
+    r"[<>!=]=|&&|\|\||<<|>>|(?<![-=])>|<|!|\?\?|\b(?:not|and|or|in|is|await|go|defer|finally|with|try)\b|[*/%]"
+)
+_CALL = re.compile(r"(\w+)\s*\(")
+_DEFINED = re.compile(
+    r"\b(?:def|func|function|fn|fun|const|let|var|val|static|private|public|protected|\w+)\s+(\w+)\s*[(=]"
 )
 
 
@@ -57,22 +61,51 @@ def shape_of(diff: Diff) -> Innocence:
             return sort
     if not diff.shown:
         return Innocence.UNSEEN
-    if not diff.added and not diff.removed:
-        return Innocence.COMMENTS
-    if diff.values and all(value.direction in ("RAISED", "QUIET") for value in diff.values) and _only_values(diff):
-        return Innocence.HARMLESS_VALUE
-    if all(_TELEMETRY.search(text) for _, _, text in (*diff.added, *diff.removed)):
+    net = (*diff.added, *diff.removed)
+    if not net:
+        return Innocence.TELEMETRY if diff.reports else Innocence.COMMENTS
+    if all(MANIFEST.search(file) for file in diff.files) and _only_patches(diff):
+        return Innocence.DEPENDENCY_PATCH
+    if not diff.removed and all(is_telemetry(text) for _, _, text in net):
         return Innocence.TELEMETRY
     return Innocence.REWRITTEN if _rewritten(diff) else Innocence.OTHER_PATH
 
 
-def _only_values(diff: Diff) -> bool:
-    touched = {value.old_line for value in diff.values} | {value.new_line for value in diff.values}
-    return all(text in touched for _, _, text in (*diff.added, *diff.removed))
+def _only_patches(diff: Diff) -> bool:
+    """Whether each line sets a version, and none of them another major one."""
+    lines = [text for _, _, text in (*diff.added, *diff.removed)]
+    majors = any(is_major(old, new) for _, _, old in diff.removed for _, _, new in diff.added if _same(old, new))
+    return bool(diff.files) and all(_VERSION.search(text) for text in lines) and not majors
+
+
+def _same(old: str, new: str) -> bool:
+    return _VERSION.sub("", old).strip() == _VERSION.sub("", new).strip()
 
 
 def _rewritten(diff: Diff) -> bool:
-    """Whether nearly every word that went away came back: the code was moved or put another way."""
-    gone = words_of("\n".join(text for _, _, text in diff.removed))
-    came = words_of(diff.block)
-    return len(gone) >= 3 and len(gone & came) >= 0.75 * len(gone)
+    """Whether the code was provably only put another way: the same literals and operators, every call still made.
+
+    Calls that came anew have to be defined by the change itself: they were extracted.
+    """
+    if not diff.removed or not diff.added:
+        return False
+    if _literals(diff.before) != _literals(diff.block):
+        return False
+    if _OPERATOR.findall(_bare(diff.before)) and _operators(diff.before) != _operators(diff.block):
+        return False
+    gone, came = set(_CALL.findall(_bare(diff.before))), set(_CALL.findall(_bare(diff.block)))
+    defined = set(_DEFINED.findall(diff.block))
+    words = words_of(diff.before) - words_of(diff.block)
+    return gone <= came and came - gone <= defined and not words
+
+
+def _literals(code: str) -> set[str]:
+    return {found.strip("\"'`") for found in _LITERAL.findall(code)}
+
+
+def _operators(code: str) -> set[str]:
+    return set(_OPERATOR.findall(_bare(code)))
+
+
+def _bare(code: str) -> str:
+    return _LITERAL.sub(" ", code)

@@ -241,8 +241,13 @@ def _fits(family: _Family, change: Deployed, claim: str, near: set[str], world: 
 
 
 def _is_new(sign: Sign, own: Sequence[Sign]) -> bool:
-    """Only the earliest sign has to come after the change: the others do then, too."""
-    return sign.at == min(one.at for one in own if one.at is not None)
+    """Only the earliest sign has to come after the change: the others do then, too.
+
+    Errors that came long before any measure moved were everyday ones.
+    """
+    moved = min((one.at for one in own if one.up is not None and one.at is not None), default=None)
+    dated = [one.at for one in own if one.at is not None and (moved is None or moved - one.at <= 10 * SLACK)]
+    return sign.at == min(dated)
 
 
 def _cause_without_change(claim: str, conclusion: Mapping[str, Any], world: World) -> str | None:

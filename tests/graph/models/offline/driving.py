@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -60,9 +61,9 @@ async def play(
     """Run the diagnostician over a frozen incident until it hands in a draft; `without` names tools to leave out."""
     alert = read_alert(directory)
     assert alert is not None
-    incident = IncidentContext(
-        as_of=datetime.fromisoformat(str(alert["fired_at"])), service=alert.get("service"), metric=alert.get("metric")
-    )
+    fired = datetime.fromisoformat(str(alert["fired_at"]))
+    as_of = fired if fired.tzinfo else fired.replace(tzinfo=ZoneInfo("Asia/Shanghai"))
+    incident = IncidentContext(as_of=as_of, service=alert.get("service"), metric=alert.get("metric"))
     tools = {tool.name: tool for tool in frozen_tools(directory) if tool.name not in without}
     bound = (model or OfflineDiagnostician()).bind_tools([schema_of(tool) for tool in tools.values()])
     context = {

@@ -1,0 +1,71 @@
+"""Requests that come in and requests that go out: demand from outside, and load that our own code makes of it."""
+
+import re
+from dataclasses import dataclass
+
+from graph.models.offline.facts import Case, Series
+from graph.models.offline.reach import Reach
+
+_RATE = re.compile(
+    r"^((http|https|server|nginx|ingress|edge|incoming|inbound|total|api|web|page|user|active)_)*(request|req|rps|qps|traffic|session|visitor|hit|page_?view)s?\w*?_?(rate|per_?(sec|min|second|s)\b|rps|qps|count|total"
+    r"|throughput|$)|^(rps|qps|sessions|visitors)(_|$)",
+    re.IGNORECASE,
+)
+_NOT_INBOUND = re.compile(
+    r"error|fail|duration|latency|timeout|5xx|4xx|429|reject|cancel|db_|sql|pool|cache|retry|retries|attempt|outbound|client_"
+    r"|upstream|egress|connect|dns|quer|publish|_sent|dropped|throttl|per_req|backend|downstream",
+    re.IGNORECASE,
+)
+_NOT_ILL = re.compile(
+    r"uptime|version|cert|expir|(^|_)(gc|build)_?info|(client|visitor|user|bot|ip)_?\w*(count|ratio|per_|total|score)|distinct",
+    re.IGNORECASE,
+)
+_RISE = 2.0
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Requests that rose at an outermost service before anything was ill: by `factor`, at `services` services."""
+
+    series: Series
+    suffering: Series
+    factor: float
+    services: int
+
+
+def is_inbound(series: Series) -> bool:
+    """Whether a series counts the requests that reach a service."""
+    return bool(_RATE.search(series.metric)) and not _NOT_INBOUND.search(series.metric)
+
+
+def exogenous_demand(case: Case, reach: Reach) -> Demand | None:
+    """Return the demand that rose from outside, or None.
+
+    What a service sends or opens is the work of its code; and where the service itself, or one that it doesn't call,
+    has as many requests as ever, the rise was made inside.
+    """
+    moved = case.changed_series
+    risen = [series for series in moved if is_inbound(series) and _factor(series) >= _RISE]
+    outer = [series for series in risen if not (reach.callers(series.service) & {one.service for one in moved})]
+    if not outer:
+        return None
+    first = outer[0]
+    ills = [one for one in moved if one not in risen and not _NOT_ILL.search(one.metric)]
+    if first.onset is None or not ills or any(one.onset is not None and one.onset < first.onset for one in ills):
+        return None
+    if _steady_elsewhere(case, reach, first.service):
+        return None
+    return Demand(first, ills[0], _factor(first), len({one.service for one in risen}))
+
+
+def _factor(series: Series) -> float:
+    if series.direction != "UP" or not series.baseline or series.extreme is None:
+        return 0.0
+    return series.extreme / series.baseline
+
+
+def _steady_elsewhere(case: Case, reach: Reach, service: str) -> bool:
+    return any(
+        is_inbound(one) and one.direction != "UP" and service not in reach.upstream_of(one.service)
+        for one in case.series
+    )
