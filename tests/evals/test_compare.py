@@ -1,5 +1,6 @@
 """Two results pair by pair."""
 
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -9,7 +10,7 @@ from evals.results import Row
 from tests.evals.rows import SUITE, abstained, results, row, wrong
 
 UNANSWERABLE = {"answerable": False, "correct": False}
-FAILED = {"failure": "TARGET:OSError"}
+FAILED: dict[str, Any] = {"failure": "TARGET:OSError"}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Each figure on rows small enough to count by hand."""
 
+from typing import Any
+
 import pytest
 
 from evals.cases import Attempt, Case, Result, Score, ToolCall
@@ -55,7 +57,7 @@ def test_pass_k_needs_every_repetition_of_a_case_to_go_right() -> None:
 
 def test_a_conclusion_is_missed_by_the_stop_where_the_agent_without_it_is_right() -> None:
     free = "zhizhi-without-stop"
-    stopped = {"stop_reason": "INFORMATION_SATURATED"}
+    stopped: dict[str, Any] = {"stop_reason": "INFORMATION_SATURATED"}
     rows = [
         abstained("missed", **stopped), row("missed", free),
         abstained("hopeless", **stopped), wrong("hopeless", free),

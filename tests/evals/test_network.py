@@ -21,6 +21,7 @@ from langchain_core.tracers.langchain import wait_for_all_tracers
 from langsmith.utils import get_env_var
 
 from evals.plan import Plan
+from evals.results import read_results
 from evals.sitting import evaluate
 from evals.upload import PATH, UploadRefused, upload, upload_key
 from graph.models.offline import offline_models
@@ -78,9 +79,10 @@ def _tracing_wanted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv(name, "true")
     monkeypatch.setenv("LANGSMITH_API_KEY", KEY)
     monkeypatch.setenv("LANGSMITH_ENDPOINT", "http://127.0.0.1:9")
-    get_env_var.cache_clear()
+    forget: Any = get_env_var
+    forget.cache_clear()
     yield
-    get_env_var.cache_clear()
+    forget.cache_clear()
 
 
 @pytest.mark.usefixtures("_tracing_wanted")
@@ -135,54 +137,37 @@ def listener() -> Iterator[Listener]:
         thread.join()
 
 
-def run_command(
-    listener: Listener, data: Path, out: Path, *more: str, key: str = KEY
-) -> subprocess.CompletedProcess[str]:
+def test_the_command_and_its_workers_send_nothing_until_an_upload_is_asked_for(
+    listener: Listener, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "HARNESS_", "LANG"))}
     environ = {
         **kept,
         "PYTHONPATH": str(ROOT),
         "LANGSMITH_ENDPOINT": listener.address,
         "LANGSMITH_TRACING": "true",
-        "LANGSMITH_API_KEY": key,
+        "LANGSMITH_API_KEY": KEY,
         "HTTP_PROXY": listener.address,
         "HTTPS_PROXY": listener.address,
         "NO_PROXY": "127.0.0.1",
     }
-    command = [sys.executable, "-m", "app", "eval", "rootcausebench", "--data", str(data), "--out", str(out)]
-    return subprocess.run(
-        [*command, "--baseline", "abstain", *more],
-        env=environ,
-        cwd=out.parent,
-        capture_output=True,
-        text=True,
-        check=False,
+    command = [sys.executable, "-m", "app", "eval", "rootcausebench", "--data", str(data), "--baseline", "abstain"]
+    done = subprocess.run(
+        [*command, "--out", "out"], env=environ, cwd=tmp_path, capture_output=True, text=True, check=False
     )
-
-
-def test_the_command_and_its_workers_send_nothing_until_an_upload_is_asked_for(
-    listener: Listener, data: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    done = run_command(listener, data, out)
     assert (done.returncode, listener.requests) == (0, []), done.stderr
-    uploaded = run_command(listener, data, out, "--upload")
-    assert uploaded.returncode == 0, uploaded.stderr
+    assert KEY not in done.stdout + done.stderr
+    monkeypatch.setenv("LANGSMITH_ENDPOINT", listener.address)
+    assert upload(read_results(tmp_path / "out"), KEY) == 2
     assert [request[:3] for request in listener.requests] == [("POST", PATH, KEY)] * 2
     body = json.loads(listener.requests[0][3])
     assert (body["dataset_name"], len(body["results"])) == ("zhizhi-rootcausebench", 1)
-    assert KEY not in done.stdout + done.stderr + uploaded.stdout + uploaded.stderr
 
 
-def test_an_upload_without_a_key_is_refused_before_anything_runs(
-    listener: Listener, data: Path, tmp_path: Path
-) -> None:
-    done = run_command(listener, data, tmp_path / "out", "--upload", key="")
-    assert (done.returncode, done.stderr) == (2, "zhizhi: --upload needs LANGSMITH_API_KEY\n")
-    assert listener.requests == []
-    assert not (tmp_path / "out").exists()
-    with pytest.raises(UploadRefused):
-        upload_key({})
+@pytest.mark.parametrize("environ", [{}, {"LANGSMITH_API_KEY": " "}])
+def test_an_upload_without_a_key_is_refused(environ: dict[str, str]) -> None:
+    with pytest.raises(UploadRefused, match="needs LANGSMITH_API_KEY"):
+        upload_key(environ)
 
 
 def test_an_experiment_holds_scores_and_names_and_no_payload() -> None:

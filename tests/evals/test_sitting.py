@@ -102,7 +102,7 @@ async def test_a_cancelled_sitting_keeps_what_is_done(tmp_path: Path) -> None:
 
 async def test_results_say_how_they_were_made_and_read_back_equal(tmp_path: Path) -> None:
     secret = "sk-very-secret"
-    settings = HarnessSettings(openai_api_key=secret, openai_base_url="http://user:pass@h/v1")  # type: ignore[arg-type]
+    settings = HarnessSettings(openai_api_key=secret, openai_base_url="http://user:pass@h/v1")
     found = await sit(tmp_path, settings=settings)
     publish(found, tmp_path)
     assert read_results(tmp_path) == read_results(tmp_path / "results.json") == found
