@@ -60,7 +60,7 @@ def check_plan(plan: Plan, settings: HarnessSettings) -> None:
     _known("suite", plan.suites, SUITES)
     _known("baseline", plan.baselines, TARGETS)
     for model in plan.models:
-        if model not in ("", OFFLINE) and settings.openai_api_key is None:
+        if model not in ("", OFFLINE) and not settings.has_endpoint():
             raise BadPlan(
                 f"--model {model} needs an endpoint: set OPENAI_API_KEY, and OPENAI_BASE_URL where it's yours"
             )
@@ -87,7 +87,7 @@ def settings_for(model: str, settings: HarnessSettings) -> HarnessSettings:
 
 def asks_no_endpoint(model: str, settings: HarnessSettings) -> bool:
     """Whether `model` runs in this process, on its processor."""
-    return settings_for(model, settings).openai_api_key is None
+    return not settings_for(model, settings).has_endpoint()
 
 
 def model_name(model: str, settings: HarnessSettings) -> str:

@@ -21,7 +21,7 @@ from graph.recording import Recorder, Writer
 from graph.state import amended
 
 
-def unheard(_: Any) -> None:
+def discard(_: Any) -> None:
     """Hear an event and tell nobody: the writer of a run that no stream listens to."""
 
 
@@ -38,7 +38,7 @@ async def record_cancellation(
     run_id: str | None,
     locale: str = "zh",
     clock: Callable[[], datetime] = utc_now,
-    writer: Writer = unheard,
+    writer: Writer = discard,
 ) -> dict[str, Any]:
     """Write the CANCELLED release of a run whose work has ended, and return the run's Release as JSON.
 
@@ -71,7 +71,7 @@ async def cancel_remote(client: LangGraphClient, thread_id: str, server_run_id: 
         kept: dict[str, Any] = shown["release"]
         return kept
     run_id = shown.get("run_id") if opened else None
-    update = cancelled_update(shown, run_id=run_id, locale="zh", clock=utc_now, writer=unheard)
+    update = cancelled_update(shown, run_id=run_id, locale="zh", clock=utc_now, writer=discard)
     text = update.pop("messages")[0].text
     values_json = {**update, "messages": [{"role": "assistant", "content": text}]}
     await client.threads.update_state(thread_id, values_json, as_node="release")

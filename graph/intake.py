@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage, convert_to_messages
 from langgraph.channels import EphemeralValue
+from langgraph.graph.message import add_messages
 from typing_extensions import override
 
 from tools.hygiene import clean_json, clean_text
@@ -44,12 +45,25 @@ def admit_input(value: Any) -> dict[str, Any]:
     }
 
 
+def add_turns(left: Any, right: Any) -> Any:
+    """Add messages to a thread as LangGraph does, the user's turns masked whichever door they came through.
+
+    The reducer of `messages`: a command and an edit of the state don't pass the input's own channel.
+    """
+    given = right if isinstance(right, list | tuple) else [right]
+    return add_messages(left, [_masked(turn) if (turn := _user_turn(message)) else message for message in given])
+
+
+def _masked(turn: HumanMessage) -> HumanMessage:
+    return HumanMessage(clean_text(str(turn.text), limit=MAX_QUERY_CHARS), id=_own_id(turn.id))
+
+
 def _user_turns(messages: Any) -> list[HumanMessage]:
     if messages is None:
         return []
     given = messages if isinstance(messages, list | tuple) else [messages]
     users = [turn for message in given if (turn := _user_turn(message)) is not None][-MAX_TURNS:]
-    return [HumanMessage(clean_text(str(turn.text), limit=MAX_QUERY_CHARS), id=_own_id(turn.id)) for turn in users]
+    return [_masked(turn) for turn in users]
 
 
 def _user_turn(message: Any) -> HumanMessage | None:

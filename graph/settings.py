@@ -183,6 +183,10 @@ class HarnessSettings(BaseSettings):
             raise ValueError("harness.ledger.record-ttl-seconds must be at least harness.budget.max-seconds")
         return self
 
+    def has_endpoint(self) -> bool:
+        """Return whether a model endpoint is configured: a key, or the address of a server that may need none."""
+        return self.openai_api_key is not None or self.openai_base_url is not None
+
     def limits(self) -> Limits:
         """Return the limits that a new run copies."""
         return Limits(

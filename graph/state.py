@@ -9,15 +9,16 @@ from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
 from langchain_core.messages import AnyMessage
-from langgraph.graph.message import add_messages
 from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
+
+from graph.intake import add_turns
 
 
 class DiagnosisInput(TypedDict, total=False):
     """What a caller sends."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], add_turns]
     """The user's turns; the last one is the query."""
     incident: dict[str, Any] | None
     """A structured alert or incident; with it, the router is skipped."""
@@ -28,14 +29,14 @@ class DiagnosisOutput(TypedDict, total=False):
 
     release: dict[str, Any]
     """The run's one `Release`, as JSON."""
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], add_turns]
     """The user's turns and one text a Release."""
 
 
 class DiagnosisState(TypedDict, total=False):
     """A thread's public turns, and everything of its latest run."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], add_turns]
     """Public: the user's turns and one text a Release. Grows through the thread."""
     transcript: Annotated[list[AnyMessage], operator.add]
     """Private to the run: the model's tool requests and their answers. Reset by `open_run`."""

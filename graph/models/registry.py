@@ -6,11 +6,15 @@ Source: design, "Public names" (`models`), contract, "When the model is away".
 from collections.abc import Mapping
 
 from langchain_core.language_models import BaseChatModel
+from pydantic import SecretStr
 
 from graph.contract.vocabulary import ModelComponent
 from graph.models.endpoint import EndpointSettings, endpoint_models
 from graph.models.offline import OFFLINE_MODEL_NAME, offline_models
 from graph.settings import HarnessSettings
+
+NO_KEY = SecretStr("none")
+"""What a local server that asks for no key is sent."""
 
 Models = Mapping[ModelComponent, BaseChatModel]
 GivenModels = BaseChatModel | Mapping[str, BaseChatModel]
@@ -25,11 +29,11 @@ def choose_models(given: GivenModels | None, settings: HarnessSettings) -> tuple
     if given is not None:
         models = _given(given)
         return models, {component: _name_of(model) for component, model in models.items()}
-    if settings.openai_api_key is None:
+    if not settings.has_endpoint():
         return offline_models(), dict.fromkeys(ModelComponent, OFFLINE_MODEL_NAME)
     names = {component: getattr(settings.model, component) or settings.model.default for component in ModelComponent}
     endpoint = EndpointSettings(
-        api_key=settings.openai_api_key,
+        api_key=settings.openai_api_key or NO_KEY,
         base_url=settings.openai_base_url,
         models=names,
         timeout_seconds=settings.model.timeout_seconds,

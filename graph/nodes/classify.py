@@ -22,6 +22,9 @@ from graph.views import budget_of, incident_context, limits_of
 from prompts.loader import render
 from tools.windows import window_of
 
+ROUTER_SHARE = 0.25
+"""The router's part of a model call's wait: an endpoint that never answers must leave time to diagnose without it."""
+
 MISSING_BY_CONTEXT = {
     "enterprise": MissingInfo.ENTERPRISE,
     "service": MissingInfo.SERVICE,
@@ -74,8 +77,11 @@ async def _route(query: str, state: DiagnosisState, parts: Parts, recorder: Reco
     messages: list[BaseMessage] = [SystemMessage(render("router")), HumanMessage(body)]
     model = parts.model(ModelComponent.ROUTER, state)
     question = Question(ModelComponent.ROUTER, model, messages, lambda reply: parse_route(str(reply.text)))
-    limits = limits_of(state).model_copy(update={"model_attempts": 1})
-    return await ask_model(question, budget=budget_of(state), limits=limits, parts=parts, recorder=recorder)
+    limits = limits_of(state)
+    brief = {"model_attempts": 1, "model_timeout_seconds": limits.model_timeout_seconds * ROUTER_SHARE}
+    return await ask_model(
+        question, budget=budget_of(state), limits=limits.model_copy(update=brief), parts=parts, recorder=recorder
+    )
 
 
 def not_a_diagnosis(

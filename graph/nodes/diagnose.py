@@ -33,6 +33,8 @@ from tools.windows import window_of
 STEPS_TO_CLOSE = 9
 """The super-steps of the longest orderly way from here to the end: a request or a draft, guards, repair, release."""
 
+HISTORY_MESSAGES = 12
+"""How much of the thread's public turns a model is sent: what was said long ago mustn't use up this run's tokens."""
 ASK_FIRST = "上下文足以提出有界查询时，先调用工具查询，再交答卷。"
 """Stands last before the first request: a small model answered at once without it, and asked with it."""
 
@@ -96,7 +98,7 @@ def model_messages(state: DiagnosisState) -> list[BaseMessage]:
     }
     return [
         SystemMessage(render("diagnosis", locale=state["locale"])),
-        *(state.get("messages") or []),
+        *(state.get("messages") or [])[-HISTORY_MESSAGES:],
         HumanMessage(f"{json.dumps(body, ensure_ascii=False)}\n{ASK_FIRST}"),
         *(state.get("transcript") or []),
     ]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.docs import DOCS, contract_page, graph_page, mermaid
+from app.catalog import draw_graph
+from app.docs import DOCS, contract_page, graph_page
 from graph.contract.vocabulary import RejectionCode, StopReason
 
 
@@ -28,7 +29,7 @@ def test_a_committed_page_equals_the_code(name: str, page: object) -> None:
     ],
 )
 def test_every_branch_of_the_contract_can_be_read_in_the_drawing(branch: str) -> None:
-    assert branch in mermaid()
+    assert branch in draw_graph()
 
 
 @pytest.mark.parametrize("word", [*RejectionCode, *StopReason])

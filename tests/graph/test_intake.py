@@ -11,13 +11,15 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, Syst
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.types import Command
 
+from graph.agent import build_graph
 from graph.intake import MAX_QUERY_CHARS, MAX_TURNS, admit_input
-from graph.settings import DiagnosisContext
+from graph.settings import DiagnosisContext, HarnessSettings
 from tests.support.driving import harness, rig
 from tests.support.payload import checkpointed, spoken
 from tests.support.plays import PlayedModel
-from tests.support.scripted import ScriptedTool, evidence, no_conclusion
+from tests.support.scripted import ScriptedChatModel, ScriptedTool, evidence, no_conclusion
 from tests.support.wiring import wired
 
 SECRETS = ("hunter22hunter", "13800138000", "AKIAIOSFODNN7EXAMPLE")
@@ -153,3 +155,18 @@ async def test_an_absent_incident_does_not_leak_from_the_run_before() -> None:
     second = await made.run("why?", incident=None)
     assert second.state["incident"] is None
     assert "checkout" not in spoken(made.diagnosis.seen[-1][-1:])
+
+
+async def test_a_command_and_an_edit_are_masked_like_the_input() -> None:
+    graph: Any = build_graph(
+        models=ScriptedChatModel(script=[no_conclusion()]),
+        tools=[],
+        settings=HarnessSettings(),
+        checkpointer=InMemorySaver(),
+    )
+    config: RunnableConfig = {"configurable": {"thread_id": "one"}}
+    turn = {"role": "user", "content": "why? password=hunter2222"}
+    await graph.ainvoke({"messages": [turn], "incident": {"service": "a"}}, config, context=DiagnosisContext())
+    await graph.aupdate_state(config, {"messages": [turn]})
+    await graph.ainvoke(Command(update={"messages": [turn]}), config, context=DiagnosisContext())
+    assert "hunter2222" not in repr((await graph.aget_state(config)).values)

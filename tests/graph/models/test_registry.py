@@ -48,3 +48,9 @@ def test_one_model_serves_all_and_a_mapping_falls_back_to_its_diagnosis() -> Non
 def test_a_mapping_without_a_diagnosis_model_or_with_an_unknown_name_is_refused(given: Any) -> None:
     with pytest.raises(ValueError, match="diagnosis"):
         choose_models(given, HarnessSettings())
+
+
+def test_a_server_that_needs_no_key_is_an_endpoint() -> None:
+    models, names = choose_models(None, HarnessSettings(openai_base_url="http://127.0.0.1:9/v1"))
+    assert all(isinstance(model, ChatOpenAI) for model in models.values())
+    assert set(names.values()) == {HarnessSettings().model.default}
