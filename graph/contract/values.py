@@ -48,6 +48,8 @@ _TOKEN = re.compile(
     rf"|(?P<spelled>{_CHINESE}|{_ENGLISH})|(?P<word>{_NAME})",
     re.ASCII,
 )
+_REVISION_LIKE_DAYS = re.compile(r"\d{6,39}d")
+"""Nobody counts a million days: it's a short revision that happens to end so."""
 _MINUS = re.compile(r"(?:^|(?<=[\s(\[{=:,;~<>\"']))[-\u2212]\Z")
 _COMPACT_PART = re.compile(r"(\d+(?:\.\d+)?)\s?([hms分秒])")
 _COMPACT_UNITS = {"h": UNITS["h"], "m": UNITS["m"], "s": UNITS["s"], "分": UNITS["m"], "秒": UNITS["s"]}
@@ -127,6 +129,8 @@ def _number(match: re.Match[str]) -> Number | Word:
     digits = match["digits"].replace(",", "")
     if len(digits) > _MAX_DIGITS and not match["scale"]:
         return Word(start, end, digits)
+    if _REVISION_LIKE_DAYS.fullmatch(match[0]):
+        return Word(start, end, match[0])
     scale = Decimal(_SCALES[(match["scale"] or match["kilo"])]) if match["scale"] or match["kilo"] else Decimal(1)
     value = Decimal(digits)
     unit = PERCENT if match["percent_of"] else unit_of(match.groupdict())

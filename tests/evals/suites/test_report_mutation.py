@@ -79,8 +79,8 @@ def changed_parts(whole: dict[str, Any], broken: dict[str, Any]) -> int:
     """How many of a report's parts differ: each analysis, the conclusion, each list of items."""
     parts = [*zip(whole["analyses"], broken["analyses"], strict=False)]
     parts += [(whole[name], broken[name]) for name in ("conclusion", "action_plan", "recommendations", "limitations")]
-    more: int = len(broken["analyses"]) - len(whole["analyses"])
-    return sum(before != after for before, after in parts) + more
+    more = len(broken["analyses"]) - len(whole["analyses"])
+    return int(sum(before != after for before, after in parts) + more)
 
 
 def test_equal_seeds_give_equal_items_and_others_dont() -> None:

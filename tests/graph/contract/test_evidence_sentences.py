@@ -274,9 +274,10 @@ def test_an_error_that_was_seen_isnt_denied(text: str, refused: bool) -> None:
     assert bool(check_draft(draft(data), found, zone=ZONE)) is refused
 
 
-def test_a_revision_of_digits_only_is_no_number() -> None:
-    deploy = DEPLOY[0].replace("7c1f0e9d2b", "5534717924")
-    text = "order-api 部署了 5534717924。"
+@pytest.mark.parametrize("revision", ["5534717924", "299596854d"])
+def test_a_revision_that_looks_like_one_is_no_number(revision: str) -> None:
+    deploy = DEPLOY[0].replace("7c1f0e9d2b", revision)
+    text = f"order-api 部署了 {revision}。"
     data = {"conclusion": None, "analyses": [analysis("a1", "OBSERVATION", text, ["r1c4"], [deploy])]}
     found = {"r1c4": record("r1c4", EvidenceKind.CHANGES, (deploy,), components=("order-api",))}
     assert check_draft(draft(data), found, zone=ZONE) == ()
