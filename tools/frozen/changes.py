@@ -13,7 +13,7 @@ from tools.frozen.change_records import PART_OF, Change, by_id, in_window, known
 from tools.frozen.database import Database, Loaded, Rows
 from tools.frozen.layout import expected
 from tools.frozen.lines import Page, field, moment
-from tools.frozen.scopes import bounds, named, windowed
+from tools.frozen.scopes import WindowedArguments, bounds, named, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.services import known_services
 from tools.frozen.sql import literal
@@ -36,13 +36,10 @@ _KINDS = {
 }  # fmt: skip
 
 
-class ListArguments(Arguments):
+class ListArguments(WindowedArguments):
     """What may be asked for; null leaves a field open."""
 
-    service: str | None = Field(description="服务名；不限时填 null")
     change_kind: str | None = Field(description="COMMIT、DEPLOY 或 FLAG；不限时填 null")
-    start: str | None = Field(description="起始时间，ISO 或相对时间；默认事发前 3 小时，填 null")
-    end: str | None = Field(description="结束时间，ISO 或相对时间；默认事发后 15 分钟，填 null")
 
 
 class ListChangesTool(EvidenceTool):

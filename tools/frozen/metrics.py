@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import Field
 
-from tools.base import Arguments, EvidenceTool, IncidentContext
+from tools.base import EvidenceTool, IncidentContext
 from tools.frozen.database import Database, Loaded, Quality, Rows, Source
 from tools.frozen.layout import expected
 from tools.frozen.lines import Page, moment, number, unit
 from tools.frozen.records import judged, load_documents
-from tools.frozen.scopes import bounds, windowed
+from tools.frozen.scopes import WindowedArguments, bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.series import Reduced, Series, reduce_series
 from tools.frozen.sql import Document, literal
@@ -77,13 +77,10 @@ def load_metrics(rows: Rows, source: Source, zone: str) -> Quality:
     return quality
 
 
-class MetricsArguments(Arguments):
+class MetricsArguments(WindowedArguments):
     """What may be asked of the metrics; null leaves a field open."""
 
-    service: str | None = Field(description="服务名；不限时填 null")
     metric: str | None = Field(description="指标名；不限时填 null")
-    start: str | None = Field(description="起始时间，ISO 或相对时间；默认事发前 3 小时，填 null")
-    end: str | None = Field(description="结束时间，ISO 或相对时间；默认事发后 15 分钟，填 null")
 
 
 class MetricsTool(EvidenceTool):

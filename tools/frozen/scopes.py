@@ -2,12 +2,22 @@
 
 from datetime import datetime
 
-from tools.base import IncidentContext
+from pydantic import Field
+
+from tools.base import Arguments, IncidentContext
 from tools.canonical import canonical_scope
 from tools.vocabulary import Scope
 from tools.windows import resolve_window
 
 _TIMES = frozenset({"start", "end"})
+
+
+class WindowedArguments(Arguments):
+    """What most questions say: of which service, in which window; null leaves a field open."""
+
+    service: str | None = Field(description="服务名；不限时填 null")
+    start: str | None = Field(description="起始时间，ISO 或相对时间；默认事发前 3 小时，填 null")
+    end: str | None = Field(description="结束时间，ISO 或相对时间；默认事发后 15 分钟，填 null")
 
 
 def windowed(incident: IncidentContext, start: str | None, end: str | None, **names: str | None) -> Scope:

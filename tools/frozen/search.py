@@ -5,12 +5,12 @@ from typing import Any
 
 from pydantic import Field
 
-from tools.base import Arguments, EvidenceTool, IncidentContext
+from tools.base import EvidenceTool, IncidentContext
 from tools.canonical import fold
 from tools.frozen.database import Database, Loaded, Row, Rows
 from tools.frozen.layout import expected
 from tools.frozen.lines import MAX_TEXT, Page, field, fields, moment, plain, with_text
-from tools.frozen.scopes import bounds, windowed
+from tools.frozen.scopes import WindowedArguments, bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.signatures import known_services, paste_logs
 from tools.frozen.sql import literal
@@ -45,14 +45,11 @@ _FOUND = f"""
     """
 
 
-class SearchArguments(Arguments):
+class SearchArguments(WindowedArguments):
     """What may be asked for; null leaves a field open."""
 
-    service: str | None = Field(description="服务名；不限时填 null")
     contains: str | None = Field(description="日志中包含的文字，不区分大小写；不限时填 null")
     severity: str | None = Field(description="级别：FATAL、ERROR、WARN、INFO、DEBUG、TRACE；不限时填 null")
-    start: str | None = Field(description="起始时间，ISO 或相对时间；默认事发前 3 小时，填 null")
-    end: str | None = Field(description="结束时间，ISO 或相对时间；默认事发后 15 分钟，填 null")
     limit: int | None = Field(description="最多返回多少条；默认 20，填 null")
 
 

@@ -4,13 +4,11 @@
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
-from tools.base import Arguments, EvidenceTool, IncidentContext
+from tools.base import EvidenceTool, IncidentContext
 from tools.frozen.database import Database, Loaded, Row, Rows
 from tools.frozen.layout import expected
 from tools.frozen.lines import MAX_TEXT, Page, field, fields, moment, plain
-from tools.frozen.scopes import bounds, windowed
+from tools.frozen.scopes import WindowedArguments, bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.sql import literal
 from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Provenance, Scope
@@ -106,14 +104,6 @@ _FOUND = f"""
     """
 
 
-class SignaturesArguments(Arguments):
-    """What may be asked for; null leaves a field open."""
-
-    service: str | None = Field(description="服务名；不限时填 null")
-    start: str | None = Field(description="起始时间，ISO 或相对时间；默认事发前 3 小时，填 null")
-    end: str | None = Field(description="结束时间，ISO 或相对时间；默认事发后 15 分钟，填 null")
-
-
 class SignaturesTool(EvidenceTool):
     """Finds log signatures that are new or have grown, in the raw lines. TEXT, DIRECT.
 
@@ -135,13 +125,13 @@ class SignaturesTool(EvidenceTool):
     name = "find_log_signatures"
     description = "在原始日志中找出相对基线新增或明显增多的错误特征，附首末时间、次数与样例。"
     kind = EvidenceKind.LOGS
-    arguments = SignaturesArguments
+    arguments = WindowedArguments
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._path = expected(database.directory, "logs")
 
-    def normalize(self, arguments: SignaturesArguments, incident: IncidentContext) -> Scope:
+    def normalize(self, arguments: WindowedArguments, incident: IncidentContext) -> Scope:
         return windowed(incident, arguments.start, arguments.end, service=arguments.service)
 
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:

@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import Field
 
-from tools.base import Arguments, EvidenceTool, IncidentContext
+from tools.base import EvidenceTool, IncidentContext
 from tools.frozen.database import Database, Loaded, Row, Rows
 from tools.frozen.layout import expected
 from tools.frozen.lines import MAX_TEXT, Page, field, fields, moment, number, plain
-from tools.frozen.scopes import bounds, windowed
+from tools.frozen.scopes import WindowedArguments, bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.sql import literal
 from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Provenance, Scope
@@ -66,13 +66,10 @@ _SLOW = f"""
 _EXTENT = f"{_CHOSEN} SELECT count(*), count(*) FILTER (status = 'ERROR'), max(duration_ms) FROM chosen"
 
 
-class TracesArguments(Arguments):
+class TracesArguments(WindowedArguments):
     """What may be asked for; null leaves a field open."""
 
-    service: str | None = Field(description="服务名；不限时填 null")
     operation: str | None = Field(description="操作（span 名）；不限时填 null")
-    start: str | None = Field(description="起始时间，ISO 或相对时间；默认事发前 3 小时，填 null")
-    end: str | None = Field(description="结束时间，ISO 或相对时间；默认事发后 15 分钟，填 null")
 
 
 class TracesTool(EvidenceTool):
