@@ -31,7 +31,7 @@ EXIT_CODES = {"SUCCESS": 0, "FALLBACK": 0, "FAILED": 1, "CANCELLED": CANCELLED}
 commands = typer.Typer(
     name="zhizhi",
     add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Zhizhi 知止 diagnoses an incident, and publishes no cause that it can't prove.",
@@ -60,11 +60,14 @@ def _print_version(wanted: bool) -> None:
 
 @commands.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Take the options that stand before a command; without a command, say what there is."""
+    if context.invoked_subcommand is None:
+        write_out(context.get_help() + "\n")
 
 
 @commands.command()
@@ -196,7 +199,7 @@ def main() -> None:
     """Run the command line on `sys.argv` and leave with the contract's exit code; bad input is one line on stderr."""
     prepare_streams()
     try:
-        code = commands(standalone_mode=False)
+        code = commands(prog_name="zhizhi", standalone_mode=False)
     except TyperException as error:
         code = _refuse(error.format_message())
     except (BadInput, OutputFailure) as error:

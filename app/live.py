@@ -81,6 +81,8 @@ def progress_line(event: Mapping[str, Any], words: Words) -> Text | None:
             detail = f": {words.violation[event['violation_type']]}" if event.get("violation_type") else ""
             why = f"{words.rejection[event['code']]}{detail}"
             return Text(f"✗ {call} {words.label['refused']}: {why}", "red")
+        case "HANDED_OVER":
+            return Text(f"■ {words.label['handed_over']}", "bold yellow")
         case "STOP":
             return Text(f"■ {words.limitation[event['reason']]}", "bold yellow")
     return None

@@ -196,9 +196,9 @@ def _limitations(release: Release, words: Words) -> Iterator[RenderableType]:
     if release.limitations:
         yield _heading(words.label["limitations"])
     for limitation in release.limitations:
-        source = f"{limitation.source}: " if limitation.source else ""
+        source = f"{plain(limitation.source)}: " if limitation.source else ""
         told = words.limitation[limitation.code]
-        yield _indented(Text.assemble(f"· {plain(source)} {told} ", (f"({limitation.code})", "dim")), 2)
+        yield _indented(Text.assemble(f"· {source}{told} ", (f"({limitation.code})", "dim")), 2)
 
 
 def _footer(release: Release, words: Words) -> RenderableType:

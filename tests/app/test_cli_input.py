@@ -78,6 +78,9 @@ def test_invalid_settings_stop_every_command_with_one_line(
 def test_help_and_version_are_no_errors(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     assert leave(monkeypatch, "--help") == 0
     told = capsys.readouterr().out
+    assert leave(monkeypatch) == 0
+    assert capsys.readouterr() == (told, "")
+    assert told.lstrip().startswith("Usage: zhizhi ")
     assert all(name in told for name in ("diagnose", "demo", "graph", "tools", "./zhizhi test"))
     assert leave(monkeypatch, "--version") == 0
     assert capsys.readouterr().out == f"zhizhi {__version__}\n"

@@ -62,6 +62,7 @@ EVENTS: list[tuple[dict[str, Any], str]] = [
         {"kind": "STOP", "reason": "INFORMATION_SATURATED"},
         "■ further queries brought nothing new, so collection stopped",
     ),
+    ({"kind": "HANDED_OVER"}, "■ the model's service can't be reached; the embedded offline model goes on"),
 ]
 
 
