@@ -8,6 +8,7 @@ import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -177,6 +178,11 @@ class HarnessSettings(BaseSettings):
     def _blank_is_absent(cls, value: Any) -> Any:
         return None if isinstance(value, str) and not value.strip() else value
 
+    @field_validator("openai_base_url")
+    @classmethod
+    def _base_url_is_one(cls, value: str | None) -> str | None:
+        return None if value is None else known_url(value.strip())
+
     @model_validator(mode="after")
     def _records_outlive_runs(self) -> "HarnessSettings":
         if self.ledger.record_ttl_seconds < self.budget.max_seconds:
@@ -236,6 +242,18 @@ def plausible(moment: datetime) -> bool:
     return 1970 <= moment.year < 2200
 
 
+def known_url(address: str) -> str:
+    """Return the address of a server; raises ValueError where it's none that can be asked."""
+    try:
+        parts = urlsplit(address)
+        asked = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        asked = False
+    if not asked or not address.isprintable() or " " in address:
+        raise ValueError("expected an address such as https://host/v1")
+    return address
+
+
 def known_zone(name: str) -> str:
     """Return the name of an IANA time zone; raises ValueError where there's none of that name."""
     try:
@@ -275,7 +293,7 @@ def _first_line(error: ValidationError) -> str:
     if not path:
         return f"invalid settings: {first['msg']}"
     variable = path[0] if path[0].isupper() else "HARNESS_" + "_".join(path).upper()
-    dotted = ".".join(["harness", *(part.replace("_", "-") for part in path)])
+    dotted = ".".join(["harness", *(part.lower().replace("_", "-") for part in path)])
     return f"invalid setting {variable} ({dotted}): {first['msg']}"
 
 

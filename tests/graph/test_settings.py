@@ -208,6 +208,27 @@ def test_a_blank_key_and_a_blank_endpoint_count_as_none(monkeypatch: pytest.Monk
     assert settings.openai_base_url is None
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["nonsense", "http://", "http://[::1", "ftp://host/v1", "https://host:99999", "http://a b/v1", "host:8000/v1"],
+)
+def test_an_address_that_cannot_be_asked_is_one_line_without_its_value(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    line = "invalid setting OPENAI_BASE_URL (harness.openai-base-url): Value error, expected an address"
+    assert str(caught.value).startswith(line)
+    assert address not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:8000/v1", "HTTPS://host", "http://[::1]:8000/v1"])
+def test_an_address_that_can_be_asked_is_taken(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f" {address}")
+    assert load_settings().openai_base_url == address
+
+
 def test_an_incident_directory_without_an_incident_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HARNESS_INCIDENT_DIR", str(tmp_path))
     with pytest.raises(SettingsError, match="HARNESS_INCIDENT_DIR"):
