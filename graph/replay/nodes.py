@@ -86,9 +86,11 @@ class Replay(Testimony):
                 clock=lambda: self._time_after(self._log),
                 writer=unheard_events,
             )
-            return self._publish(update)
+            self._publish(update)
+            return None
         if node == "release":
-            return self._publish(released(self.state, self._recorder(), self._model))
+            self._publish(released(self.state, self._recorder(), self._model))
+            return None
         ahead = self._ahead()
         if ahead["type"] == TraceEventType.RUN_FAILURE and ahead.get("code") == FailureCode.INTERNAL_ERROR:
             return self._fail(node)
@@ -158,7 +160,7 @@ class Replay(Testimony):
 
     def _answered(self, reply: AIMessage, update: dict[str, Any], recorder: Recorder) -> Command[Any]:
         command = answered(reply, self.state, update, recorder)
-        made = (command.update or {}).get("transcript")  # type: ignore[union-attr]
+        made = (command.update or {}).get("transcript")
         if made and [call["id"] for call in _calls(made[0])] != [call["id"] for call in _calls(reply)]:
             ids = ", ".join(str(call["id"]) for call in _calls(made[0]))
             raise misfit(f"inputs.transcript[{self._messages - 1}]", f"calls {ids}", "other call ids")

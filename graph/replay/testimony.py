@@ -63,7 +63,8 @@ class Testimony:
     def _ahead(self, log: TraceLog | None = None) -> dict[str, Any]:
         """The event that the record has after `log`, or an empty one."""
         log = log or self._log
-        return self._events.get(len(log.events) + log.dropped, {"type": None})
+        ahead: dict[str, Any] = self._events.get(len(log.events) + log.dropped, {"type": None})
+        return ahead
 
     def _time_after(self, log: TraceLog) -> datetime:
         """The recorded time of the event that comes after `log`."""

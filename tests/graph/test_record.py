@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
+from langchain_core.runnables import RunnableConfig
 
 from graph.record import RecordUnavailable, run_record, write_record
 from graph.replay.seals import seal
 from graph.verify import NotARecord, read_record, verify
 from tests.graph.test_machine import Machine
 from tests.support import records
-from tests.support.driving import rig
+from tests.support.drafts import changes, metrics
+from tests.support.driving import harness, rig
 from tests.support.machine import bounds, plays
 from tests.support.oracle import Bounds
 from tests.support.plays import Play
@@ -62,6 +64,23 @@ async def test_the_record_of_a_cancelled_run_verifies(node: str) -> None:
     record = await records.cancelled(node)
     assert record["outputs"]["release"]["outcome"] == "CANCELLED"
     assert verify(record, key=KEY).difference is None
+
+
+async def test_the_record_of_a_run_that_was_handed_over_verifies() -> None:
+    away = [ConnectionError("away")] * 2
+    made = rig(*away, tools=[metrics(), changes()], settings=harness(fallback="offline"))
+    run = await made.run()
+    assert run.events("MODEL_HANDED_OVER")
+    assert verify(await records.record_of(made), key=KEY).difference is None
+
+
+@pytest.mark.parametrize("limit", [2, 12, 16, 20, 24])
+async def test_the_record_of_a_run_that_a_callers_step_limit_ended_verifies(limit: int) -> None:
+    steps = (request(name, previous=(f"r1c{n}", "GAINED")) for n, name in enumerate("abcdef"))
+    made = rig(*steps, no_conclusion())
+    config: RunnableConfig = {**made.config(), "recursion_limit": limit + 9}
+    await made.drive({"messages": [{"role": "user", "content": "why?"}], "incident": {"service": "a"}}, config=config)
+    assert verify(await records.record_of(made), key=KEY).difference is None
 
 
 @pytest.mark.parametrize(("broken", "code"), [("aget", "LEDGER_UNAVAILABLE"), ("aput", "RECORD_MISSING")])
