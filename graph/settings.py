@@ -178,6 +178,14 @@ class HarnessSettings(BaseSettings):
     def _blank_is_absent(cls, value: Any) -> Any:
         return None if isinstance(value, str) and not value.strip() else value
 
+    @field_validator("openai_api_key")
+    @classmethod
+    def _key_can_be_sent(cls, value: SecretStr | None) -> SecretStr | None:
+        said = value.get_secret_value().strip() if value else ""
+        if not said.isascii() or not said.isprintable() or " " in said:
+            raise ValueError("expected a key in ASCII without blanks")
+        return SecretStr(said) if said else None
+
     @field_validator("openai_base_url")
     @classmethod
     def _base_url_is_one(cls, value: str | None) -> str | None:

@@ -223,6 +223,23 @@ def test_an_address_that_cannot_be_asked_is_one_line_without_its_value(
     assert address not in str(caught.value)
 
 
+@pytest.mark.parametrize("key", ["密钥", "sk-a\nb", "sk a"])
+def test_a_key_that_cannot_be_sent_is_one_line_without_its_value(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert str(caught.value) == (
+        "invalid setting OPENAI_API_KEY (harness.openai-api-key): Value error, expected a key in ASCII without blanks"
+    )
+
+
+def test_a_key_may_end_in_a_line_break(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a\n")
+    key = load_settings().openai_api_key
+    assert key is not None
+    assert key.get_secret_value() == "sk-a"
+
+
 @pytest.mark.parametrize("address", ["http://127.0.0.1:8000/v1", "HTTPS://host", "http://[::1]:8000/v1"])
 def test_an_address_that_can_be_asked_is_taken(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", f" {address}")
