@@ -9,7 +9,7 @@ from typing import Any
 from tools.base import SourceFailure
 from tools.cluster.kinds import CLUSTER_SCOPED, GENERATED, KINDS, canonical_kind, workload_of
 from tools.cluster.state import Absent, ClusterState, Raw
-from tools.cluster.tables import read_table
+from tools.cluster.tables import read_table, with_labels
 from tools.names import near
 from tools.vocabulary import SourceError
 
@@ -59,30 +59,32 @@ class FrozenCluster(ClusterState):
         pods = {workload_of(name, "pods") for name in self.names("pods", self.namespace)}
         return tuple(sorted(asked | logged | workloads | pods))
 
-    async def table(
-        self, kind: str, namespace: str | None, name: str | None, selector: str | None, *, view: str | None
-    ) -> Raw | Absent:
-        place = (kind, namespace or "", name or "", selector or "")
-        for shown in dict.fromkeys((view or "", "", "wide", "labels")):
-            answer = self._answers.get(("GetResources", *place, shown))
-            if answer is not None:
-                return self._absent_or(answer, kind, namespace, name)
+    async def table(self, kind: str, namespace: str | None, name: str | None, selector: str | None) -> Raw | Absent:
+        place = (kind, namespace or "", name or "")
+        answer = self._widest(place, selector or "")
+        if answer is not None:
+            return self._absent_or(answer, kind, namespace, name)
         if selector:
-            return self._selected(kind, namespace, name, selector, view)
+            return self._selected(place, selector)
         return self._never_asked(kind, namespace, name)
 
-    def _selected(self, kind: str, namespace: str | None, name: str | None, selector: str, view: str | None) -> Raw:
+    def _widest(self, place: tuple[str, ...], selector: str) -> Raw | None:
+        """Return the widest table that is held of a question, with the labels where these are held, too."""
+        held = [self._answers.get(("GetResources", *place, selector, view)) for view in ("wide", "", "labels")]
+        answer = next((one for one in held if one is not None), None)
+        labelled = held[-1]
+        return with_labels(answer, labelled) if isinstance(answer, str) and isinstance(labelled, str) else answer
+
+    def _selected(self, place: tuple[str, ...], selector: str) -> Raw:
         """Select from the list with labels: the same question, asked of the same state."""
-        labelled = self._answers.get(("GetResources", kind, namespace or "", name or "", "", "labels"))
-        if not isinstance(labelled, str):
+        listed = self._widest(place, "")
+        rows = read_table(listed) if isinstance(listed, str) else []
+        if not isinstance(listed, str) or not all("labels" in row for row in rows):
             raise SourceFailure(SourceError.QUERY_REJECTED, field="label_selector")
         wanted = set(selector.split(","))
-        chosen = {
-            row.get("name", "") for row in read_table(labelled) if wanted <= set(str(row.get("labels", "")).split(","))
-        }
-        shown = self._answers.get(("GetResources", kind, namespace or "", name or "", "", view or ""), labelled)
-        header, *rows = str(shown).splitlines() or [""]
-        kept = [row for row in rows if row.split(maxsplit=1)[:1] and row.split()[0] in chosen]
+        chosen = {row["name"] for row in rows if wanted <= set(row["labels"].split(","))}
+        header, *lines = listed.splitlines() or [""]
+        kept = [line for line in lines if line.split(maxsplit=1)[:1] and line.split()[0] in chosen]
         return "\n".join([header, *kept]) if kept else ""
 
     async def description(self, kind: str, namespace: str | None, name: str) -> Raw | Absent:

@@ -1,7 +1,7 @@
 """A table of objects as evidence: what isn't well stands first."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from tools.cluster.evidence import bounded, found, line, named, nothing
 from tools.cluster.kinds import GENERATED, workload_of
@@ -31,9 +31,11 @@ def list_objects(kind: str, namespace: str | None, table: str, *, asked: str = "
     ordered = sorted(rows, key=lambda row: well(kind, row))
     ill = [row for row in rows if not well(kind, row)]
     head = line("list", {"kind": kind, "namespace": namespace, "rows": len(rows), "unwell": len(ill)})
-    lines = [head, *(line("resource", _values(kind, row)) for row in ordered)]
-    if bounded(lines)[1]:
-        lines = [head, *(line("resource", _values(kind, _brief(kind, row))) for row in ordered)]
+    lines: list[str] = []
+    for shown in (None, _BRIEF, _BRIEF - {"labels"}):
+        lines = [head, *(line("resource", _values(kind, _brief(kind, row, shown))) for row in ordered)]
+        if not bounded(lines)[1]:
+            break
     told = named([_told(kind, row) for row in ill]) if ill else "every one is as it should be"
     summary = f"{len(rows)} {kind}{asked}{place}, {len(ill)} of them not well: {told}"
     return found(lines, summary, [*map(app_of_row(kind), rows), *([namespace] if namespace else [])])
@@ -92,9 +94,9 @@ def _values(kind: str, row: Row) -> dict[str, object]:
 _BRIEF = frozenset(("name", "labels", "ready", "status", "endpoints", "ports", "cluster_ip", "node", "desired"))
 
 
-def _brief(kind: str, row: Row) -> Row:
-    """Return what a row of something well has to say where there are too many for the bound."""
-    return {key: value for key, value in row.items() if key in _BRIEF} if well(kind, row) else row
+def _brief(kind: str, row: Row, shown: Set[str] | None) -> Row:
+    """Return what a row of something well has to say where there are too many for the bound: the columns `shown`."""
+    return {key: value for key, value in row.items() if key in shown} if shown and well(kind, row) else row
 
 
 def _told(kind: str, row: Row) -> str:

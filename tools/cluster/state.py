@@ -37,12 +37,11 @@ class ClusterState(ABC):
         """Return the names of the applications, as far as they are known without asking."""
 
     @abstractmethod
-    async def table(
-        self, kind: str, namespace: str | None, name: str | None, selector: str | None, *, view: str | None
-    ) -> Raw | Absent:
+    async def table(self, kind: str, namespace: str | None, name: str | None, selector: str | None) -> Raw | Absent:
         """Return the table of a kind, of one object, or of those that a label selector takes.
 
-        `view`: `wide`, `labels` or None; a display option, given as far as the cluster can.
+        It has all columns that can be had, the wide ones and the labels: how a list is displayed makes no new question,
+        so whoever asked for less couldn't come back for the rest.
         """
 
     @abstractmethod

@@ -26,6 +26,21 @@ def read_table(text: str) -> list[dict[str, str]]:
     return [_row(line, starts) for line in lines[1:]]
 
 
+def with_labels(table: str, labelled: str) -> str:
+    """Return `table` with the column LABELS of `labelled`, a table of the same objects, at its end.
+
+    Where one of both is no table by names, or the labels are there already, `table` comes back as it is.
+    """
+    labels = {row["name"]: row["labels"] for row in read_table(labelled) if "name" in row and "labels" in row}
+    rows = read_table(table)
+    if not labels or not rows or any("name" not in row or "labels" in row for row in rows):
+        return table
+    header, *lines = [line for line in table.splitlines() if line.strip()]
+    width = max(map(len, (header, *lines))) + 3
+    joined = (f"{line.ljust(width)}{labels.get(row['name'], '')}" for line, row in zip(lines, rows, strict=True))
+    return "\n".join([f"{header.ljust(width)}LABELS", *joined])
+
+
 def _row(line: str, starts: list[tuple[str, int]]) -> dict[str, str]:
     ends = [start for _, start in starts[1:]] + [len(line)]
     return {name: line[start:end].strip() for (name, start), end in zip(starts, ends, strict=True)}

@@ -71,9 +71,8 @@ class GetResources(_ClusterTool):
 
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         kind, namespace = scope["resource_type"], scope.get("namespace")
-        view = "wide" if arguments.output_wide else "labels" if arguments.show_labels else None
         name, selector = scope.get("name"), scope.get("label_selector")
-        answer = await self._state.table(kind, namespace, name, selector, view=view)
+        answer = await self._state.table(kind, namespace, name, selector)
         if isinstance(answer, Absent):
             return _absent(answer, namespace)
         asked = f" {name}" if name else f" with {selector}" if selector else ""

@@ -77,6 +77,32 @@ def test_display_options_are_no_part_of_the_question(shop: Asked) -> None:
     assert shop.scope("GetRecentLogs", service_name="web", lines=10) == logs
 
 
+PLAIN = "NAME    READY   AGE\nweb-1   1/1     5m\n"
+WIDE = "NAME    READY   AGE   IP          NODE\nweb-1   1/1     5m    10.0.0.11   node-b\n"
+LABELLED = "NAME    READY   AGE   LABELS\nweb-1   1/1     5m    app=web,tier=front\n"
+
+
+@pytest.mark.parametrize("asked", [{}, {"output_wide": True}, {"show_labels": True}])
+async def test_a_list_is_answered_with_all_its_columns_however_it_was_to_be_shown(asked: dict[str, bool]) -> None:
+    key = '{"resource_type":"pods","name":"","namespace":"shop"'
+    views = {"": PLAIN, ',"output_wide":true': WIDE, ',"show_labels":true': LABELLED}
+    answers = {f"GetResources:{key}{view}}}": text for view, text in views.items()}
+    evidence = await Asked(answers)("GetResources", resource_type="pods", **asked)
+    row = evidence.content[-1]
+    assert all(told in row for told in ("app=web ", "ip=10.0.0.11", "node=node-b", "labels=app=web,tier=front"))
+
+
+async def test_labels_go_first_where_a_list_is_too_long() -> None:
+    names = [f"web-{number:03}" for number in range(60)]
+    plain = table(("NAME", "READY", "STATUS"), [(name, "1/1", "Running") for name in names])
+    labelled = table(("NAME", "READY", "LABELS"), [(name, "1/1", f"app={'x' * 150}") for name in names])
+    key = '{"resource_type":"pods","name":"","namespace":"shop"'
+    answers = {f"GetResources:{key}}}": plain, f'GetResources:{key},"show_labels":true}}': labelled}
+    evidence = await Asked(answers)("GetResources", resource_type="pods")
+    assert not evidence.truncated
+    assert [one for one in names if not any(f"name={one} " in row for row in evidence.content)] == []
+
+
 def test_a_namespace_changes_no_question_about_what_lies_in_none(shop: Asked) -> None:
     assert shop.scope("GetResources", resource_type="no", namespace="elsewhere") == {"resource_type": "nodes"}
     assert shop.scope("DescribeResource", resource_type="pv", name="a", namespace="b") == {

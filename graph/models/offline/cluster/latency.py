@@ -8,6 +8,10 @@ from graph.models.offline.cluster.facts import Case, Finding, Seen
 
 _AMOUNT = re.compile(r"-?\d+(?:\.\d+)?")
 _MOST = 0.75
+_WAITING = ("LATENCY", "ERROR")
+"""Signs of who waits for another: slow answers, or errors, for want of one."""
+_LOSSES = ("THROUGHPUT", "TRAFFIC", "ERROR")
+"""Signs of who gets less done than usual."""
 
 
 def amount(text: str) -> float:
@@ -72,18 +76,16 @@ def callees(case: Case, service: str) -> set[str]:
 
 
 def _slow_network(case: Case) -> Iterator[Finding]:
-    """Slow services without a saturated processor: one at the end of every chain is itself slow to reach; several that
-    share a node have a slow node."""
+    """Slow services without a saturated processor: one at the end of every chain, which others bear witness to, is
+    itself slow to reach; several that share a node have a slow node."""
     if any(True for _ in case.of("alert", signal="RESOURCE_SATURATION")) or _retransmitting(case):
         return
     slow = slow_components(case)
     known = any(True for _ in case.of("calls"))
     ends = slow_ends(case)
     if known and len(ends) == 1:
-        waiting = {edge.get("caller") for edge in case.of("calls", callee=ends[0])}
-        asked = any(True for _ in case.of("dependencies", service=ends[0]))
-        sure = asked and waiting <= _suffering(case)
-        yield Finding("pod_network_delay", ends[0], _proof(case, slow, ends), sure=sure)
+        witnesses = _witnesses(case, ends[0])
+        yield Finding("pod_network_delay", ends[0], (*_proof(case, slow, ends), *witnesses[:2]), sure=bool(witnesses))
     callers = {edge.get("caller") for edge in case.of("calls")}
     called = {edge.get("callee") for edge in case.of("calls")}
     inner = [name for name in slow if name not in callers - called]
@@ -103,10 +105,23 @@ def slow_ends(case: Case) -> list[str]:
     return [name for name in slow if not callees(case, name) & set(slow)]
 
 
-def _suffering(case: Case) -> set[str]:
-    """Return who answers slowly, not at all, or with errors: whoever calls a slow service waits with it."""
-    signals = ("LATENCY", "ERROR")
-    return {one.get("component") for one in case.of("alert") if one.get("signal").startswith(signals)}
+def _witnesses(case: Case, end: str) -> list[Seen]:
+    """Return the alerts that bear a slow service out: of all who call it, for whoever calls a slow service waits with
+    it; where nobody does, its own that it gets less done. None where a caller is well, or nobody said who calls.
+
+    That no other cause is seen proves nothing: it may not have been looked at.
+    """
+    if not any(True for _ in case.of("dependencies", service=end)):
+        return []
+    callers = {edge.get("caller") for edge in case.of("calls", callee=end)}
+    if not callers:
+        return _told_by(case, end, _LOSSES)
+    told = [_told_by(case, caller, _WAITING) for caller in sorted(callers)]
+    return [alerts[0] for alerts in told] if all(told) else []
+
+
+def _told_by(case: Case, name: str, signals: tuple[str, ...]) -> list[Seen]:
+    return [one for one in case.of("alert", component=name) if one.get("signal").startswith(signals)]
 
 
 def _proof(case: Case, slow: dict[str, Seen], names: list[str]) -> tuple[Seen, ...]:

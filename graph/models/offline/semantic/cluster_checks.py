@@ -256,10 +256,18 @@ def _slow_neighbours(component: str, entries: list[Entry]) -> bool:
 
 
 def _slow_end(component: str, entries: list[Entry]) -> bool:
+    """The slow one that calls no slow one, borne out by who waits for it or by its own losses: slow alone is no proof."""
     slow = _slow(entries)
     calls = {(one.get("caller"), one.get("callee")) for one in entries if one.sort == "calls"}
-    saturated = any(one.sort == "alert" and "RESOURCE_SATURATION" in one.told for one in entries)
-    return component in slow and not saturated and not any(a == component and b in slow for a, b in calls)
+    alerts = [one for one in entries if one.sort == "alert"]
+    saturated = any("RESOURCE_SATURATION" in one.told for one in alerts)
+    callers = {a for a, b in calls if b == component}
+    waiting = {one.get("component") for one in alerts if re.search("LATENCY|ERROR", one.told)}
+    losing = any(
+        one.get("component") == component and re.search("THROUGHPUT|TRAFFIC|ERROR", one.told) for one in alerts
+    )
+    borne_out = callers <= waiting if callers else losing
+    return component in slow and not saturated and borne_out and not any(a == component and b in slow for a, b in calls)
 
 
 CHECKS: Mapping[str, Callable[[str, list[Entry]], bool]] = {

@@ -339,24 +339,23 @@ def _alert(name: str, *evidence: str, kind: str = "Service") -> dict[str, object
     }
 
 
-def _slow(name: str, milliseconds: int) -> dict[str, object]:
-    return _alert(
-        name,
-        f"LATENCY_DEGRADATION [Slow Response] | {name}-p90latency: Normal=9.00ms -> Current={milliseconds}.00ms (+9%)",
-    )
+def slow_alert(name: str, milliseconds: int, *more: str) -> dict[str, object]:
+    """Return the alert of a service that answers slowly, with `more` evidence."""
+    slow = f"{name}-p90latency: Normal=9.00ms -> Current={milliseconds}.00ms (+9%)"
+    return _alert(name, f"LATENCY_DEGRADATION [Slow Response] | {slow}", *more)
 
 
 @fault("pod_cpu_overload", "orders", SLOW)
 def break_pod_cpu_overload(cluster: Cluster) -> None:
     web, orders = cluster.apps["web"].name, cluster.apps["orders"].name
     saturated = _alert(orders, "RESOURCE_SATURATION [cpu_cfs] | Val: 1.081s (Throttled)")
-    cluster.alerts = [_slow(web, 900), _slow(orders, 700), saturated]
+    cluster.alerts = [slow_alert(web, 900), slow_alert(orders, 700), saturated]
 
 
 @fault("pod_network_delay", "store", SLOW)
 def break_pod_network_delay(cluster: Cluster) -> None:
     cluster.alerts = [
-        _slow(cluster.apps[role].name, ms) for role, ms in (("web", 900), ("orders", 700), ("store", 500))
+        slow_alert(cluster.apps[role].name, ms) for role, ms in (("web", 900), ("orders", 700), ("store", 500))
     ]
 
 
@@ -364,7 +363,7 @@ def break_pod_network_delay(cluster: Cluster) -> None:
 def break_node_network_packet_loss(cluster: Cluster) -> None:
     told = "NETWORK_QUALITY_DEGRADED [TCP Retransmission] | Normal=0.00retrans -> Current={}retrans (New Spike)"
     cluster.alerts = [
-        _slow(cluster.apps["web"].name, 900),
+        slow_alert(cluster.apps["web"].name, 900),
         _alert("node-b", told.format("0.61"), kind="Node"),
         _alert("node-c", told.format("6.67"), kind="Node"),
     ]
@@ -376,7 +375,7 @@ def break_node_network_delay(cluster: Cluster) -> None:
     calm = App("calm-b", 9000, "6bb75d8c98", ip="10.0.1.9", node="node-c")
     cluster.apps["calm"] = calm
     cluster.alerts = [
-        _slow(cluster.apps["web"].name, 900),
-        _slow(calm.name, 700),
-        _slow(cluster.apps["store"].name, 500),
+        slow_alert(cluster.apps["web"].name, 900),
+        slow_alert(calm.name, 700),
+        slow_alert(cluster.apps["store"].name, 500),
     ]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.graph.models.offline.cluster.faults import FAULTS, NAMESPACE, Fault
+from tests.graph.models.offline.cluster.faults import FAULTS, NAMESPACE, Fault, slow_alert
 from tests.graph.models.offline.cluster.playing import CAUSES, released
 from tests.support.clusters import Cluster
 
@@ -80,6 +80,28 @@ async def test_a_refusal_that_is_over_accuses_nobody() -> None:
     cluster.events = [("Warning", "FailedCreate", f"replicaset/{web.name}-{web.hash}", web.events[0][2])]
     release = await released(cluster, "服务部分不可用。")
     assert release["outcome"] == "FALLBACK"
+
+
+LOSES = "THROUGHPUT_DROP [RPS] | Normal=27.08req/s -> Current=14.45req/s (-46.6%)"
+
+
+@pytest.mark.parametrize(
+    ("slow", "told", "found"),
+    [
+        (("web",), (), False),
+        (("web",), (LOSES,), True),
+        (("orders",), (), False),
+        (("web", "orders"), (), True),
+    ],
+)
+async def test_slowness_alone_locates_nothing(slow: tuple[str, ...], told: tuple[str, ...], found: bool) -> None:
+    """Someone has to bear it out: all who call the slow one, or, where nobody does, its own losses."""
+    cluster = Cluster()
+    cluster.alerts = [
+        slow_alert(role, ms, *(told if role == slow[-1] else ())) for ms, role in enumerate(reversed(slow), 700)
+    ]
+    release = await released(cluster, "Service latency increased significantly.")
+    assert (release["outcome"] == "SUCCESS") is found, release
 
 
 def test_no_rule_speaks_of_a_service_of_the_benchmark() -> None:
