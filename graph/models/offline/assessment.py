@@ -10,20 +10,8 @@ from graph.models.offline.reach import Reach, read_reach
 from graph.models.offline.suspects import CONVICTING, MARGIN, Suspects, Suspicion, weigh
 from graph.models.offline.symptoms import Symptom, families, read_symptoms
 
-_ILL = (
-    "errors",
-    "latency",
-    "timeout",
-    "auth",
-    "lookup",
-    "schema",
-    "memory",
-    "disk",
-    "crash",
-    "queue",
-    "connect",
-    "pool",
-)
+_NOT_ILL = ("traffic", "log_volume", "cardinality", "business", "stale")
+"""Families that move without anything being wrong."""
 
 
 @dataclass
@@ -133,7 +121,7 @@ def _find_first(result: Assessment) -> None:
 
 
 def _is_ill(series: Series) -> bool:
-    return any(one.name in _ILL and one.in_metric(series.metric, series.direction) for one in families())
+    return any(one.name not in _NOT_ILL and one.in_metric(series.metric, series.direction) for one in families())
 
 
 def _fails_before(result: Assessment, one: Series, alerting: Series) -> bool:

@@ -12,6 +12,7 @@ from itertools import chain
 
 from graph.models.offline.diffs import Diff, read_diff
 from graph.models.offline.facts import Case, Change
+from graph.models.offline.general import find_grounds
 from graph.models.offline.mechanisms import Match, find_mechanisms
 from graph.models.offline.reach import Reach
 from graph.models.offline.symptoms import Symptom
@@ -77,13 +78,24 @@ def weigh(case: Case, symptoms: Sequence[Symptom], alert_onset: datetime | None,
     for change in live_changes(case):
         diff = read_diff(change.files, change.diff)
         late = alert_onset is not None and change.at > alert_onset + SAMPLING
-        found = [] if late else list(_suspicions(case, change, diff, symptoms, reach))
+        found = [] if late else list(chain(*_all_suspicions(case, change, diff, symptoms, reach)))
         if found:
             suspects.suspicions.append(max(found, key=lambda one: one.score))
         else:
             suspects.innocent[change.change_id] = Innocence.LATE if late else shape_of(diff)
     suspects.suspicions.sort(key=lambda one: (-one.score, one.change.at))
     return _shipped_together(suspects)
+
+
+def _all_suspicions(
+    case: Case, change: Change, diff: Diff, symptoms: Sequence[Symptom], reach: Reach
+) -> Iterable[Iterable[Suspicion]]:
+    yield _suspicions(case, change, diff, symptoms, reach)
+    if shape_of(diff) is Innocence.OTHER_PATH:
+        for ground in find_grounds(case, change, diff, symptoms, reach):
+            first = ground.effects[0]
+            score = max(first.family.weight, 2) + ground.worth + (1 if _explains_alert(case, ground.effects) else 0)
+            yield [Suspicion(change, ground.match, ground.effects, Tie(ground.worth), score)]
 
 
 def _shipped_together(suspects: Suspects) -> Suspects:

@@ -37,7 +37,7 @@ class Tie:
 
 def find_tie(case: Case, change: Change, match: Match, diff: Diff, symptoms: Sequence[Symptom]) -> Tie:
     """Return what joins the changed lines of a match to the symptoms that came after the change."""
-    gauge = _gauge(case, change, match)
+    gauge = find_gauge(case, change, match)
     if gauge is not None:
         return Tie(3, series=gauge)
     after = [one for one in symptoms if one.at is not None and one.at >= change.at - SAMPLING]
@@ -77,8 +77,8 @@ def _number_spoken(match: Match, spoken: str) -> bool:
     return any(len(number) > 2 and re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", spoken) for number in numbers)
 
 
-def _gauge(case: Case, change: Change, match: Match) -> Series | None:
-    """Return the series that moved from the old value of the diff to the new one, if there is one."""
+def find_gauge(case: Case, change: Change, match: Match) -> Series | None:
+    """Return the series that moved from the old value of a match to the new one, after the change, if there is one."""
     value = match.value
     if value is None or value.old.number is None or value.new.number is None:
         return None

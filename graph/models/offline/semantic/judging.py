@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from graph.models.offline.semantic.amounts import moved_values
+from graph.models.offline.semantic.echoes import is_tied
 from graph.models.offline.semantic.reading import SLACK, Deployed, Sign, World
 
 _LESS = re.compile(
@@ -44,6 +45,7 @@ class _Family:
     diff: re.Pattern[str] | None
     seen: re.Pattern[str]
     decisive: re.Pattern[str] | None
+    by: str = ""
 
 
 @cache
@@ -59,6 +61,7 @@ def _families(sort: str) -> Mapping[str, _Family]:
             diff=pattern(rule, "diff"),
             seen=re.compile(rule["seen"], re.IGNORECASE),
             decisive=pattern(rule, "decisive"),
+            by=rule.get("by", ""),
         )
         for name, rule in tomllib.loads(text)[sort].items()
     }
@@ -224,6 +227,8 @@ def _bare(text: str, world: World) -> str:
 def _fits(family: _Family, change: Deployed, claim: str, near: set[str], world: World) -> bool:
     if family.diff is None or change.at is None:
         return False
+    if family.by:
+        return is_tied(family.by, change, near, world)
     gone = [line for line in change.minus if family.diff.search(line) and line not in change.plus]
     come = [line for line in change.plus if family.diff.search(line) and line not in change.minus]
     if not gone and not come:

@@ -1,0 +1,67 @@
+"""What ties a change to a fault without a known mechanism, read a second time: a name or number that an error says, a
+flag that was switched, a limit that stepped to the set value."""
+
+import re
+from collections.abc import Iterable
+
+from graph.models.offline.semantic.reading import SLACK, Deployed, World
+
+_TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.:/-][A-Za-z_][A-Za-z0-9_]*)*")
+_NUMBER = re.compile(r"\d[\d_]*(?:\.\d+)?")
+_SERIES = re.compile(r"^series service=(\S+) .*?baseline=(\S+) extreme=(\S+) .*?last=(\S+)")
+
+
+def is_tied(by: str, change: Deployed, near: set[str], world: World) -> bool:
+    """Whether a change is tied to what was seen: `by` is `name`, `flag` or `limit`."""
+    if by == "flag":
+        return _waited_behind_flag(change, world)
+    if by == "limit":
+        return _limit_stepped(change, world)
+    texts = [
+        sign.text
+        for sign in world.signs
+        if sign.up is None and sign.service in near and sign.at and change.at and sign.at >= change.at - SLACK
+    ]
+    return any(_says(text, change) for text in texts)
+
+
+def _says(text: str, change: Deployed) -> bool:
+    said = {token.lower() for token in _TOKEN.findall(text)}
+    said |= {token.rsplit(".", 1)[-1] for token in said}
+    touched = _tokens(change.minus) ^ _tokens(change.plus)
+    if any(len(token) >= 6 and not token.isalpha() for token in touched & said):
+        return True
+    numbers = {one.replace("_", "") for one in _NUMBER.findall(text)}
+    fresh = _numbers(change.plus) - _numbers(change.minus)
+    shares_word = bool(
+        {part for token in said for part in re.split(r"[\W_]+", token) if len(part) > 3} & _words(change)
+    )
+    return bool(fresh & numbers) and (shares_word or any(len(one) > 2 for one in fresh & numbers))
+
+
+def _tokens(lines: Iterable[str]) -> set[str]:
+    found = {token.lower() for line in lines for token in _TOKEN.findall(line)}
+    return found | {token.rsplit(".", 1)[-1] for token in found}
+
+
+def _numbers(lines: Iterable[str]) -> set[str]:
+    return {number.replace("_", "") for line in lines for number in _NUMBER.findall(line)}
+
+
+def _words(change: Deployed) -> set[str]:
+    spelled = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(change.plus)).lower()
+    return {part for part in re.split(r"[\W_]+", spelled) if len(part) > 3}
+
+
+def _waited_behind_flag(change: Deployed, world: World) -> bool:
+    flags = [one for one in world.changes if one.kind == "FLAG" and one.at and change.at and one.at > change.at]
+    return any(flag.change_id and flag.change_id in " ".join(change.plus) for flag in flags)
+
+
+def _limit_stepped(change: Deployed, world: World) -> bool:
+    for lines in world.lines.values():
+        for found in filter(None, map(_SERIES.match, lines)):
+            steps = {found[3], found[4]} & _numbers(change.plus)
+            if found[1] == change.service and found[2] in _numbers(change.minus) and steps:
+                return True
+    return False
