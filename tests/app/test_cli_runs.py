@@ -87,7 +87,7 @@ def test_trace_that_cannot_be_written_is_told_and_stops_nobody(
 def test_demo_proves_one_incident_and_not_the_other_as_the_readme_shows(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured, locale: Locale, readme: str
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "a key that the demo must not use")
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-that-the-demo-must-not-use")
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.chdir(ROOT)
     assert leave(monkeypatch, "demo", "--locale", locale) == 0
