@@ -19,6 +19,7 @@ from typing import Any, get_args
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.store.base import BaseStore
 
+from graph import __version__
 from graph.contract.records import InvocationKey, InvocationRecord
 from graph.contract.vocabulary import InvocationStatus, ModelComponent, TraceEventType
 from graph.envelope import read_requests
@@ -32,7 +33,7 @@ from tools.base import EvidenceTool
 
 RECORD_FORMAT = "zhizhi.run-record/1"
 OWN_NAME = "zhizhi"
-VERSIONED = (OWN_NAME, "langgraph", "langchain-core", "pydantic")
+VERSIONED = ("langgraph", "langchain-core", "pydantic")
 
 OUTPUTS = (
     "trace",
@@ -83,7 +84,7 @@ async def run_record(
     inputs = {
         "run": _run(run),
         "limits": run["limits"],
-        "versions": {**{name: version(name) for name in VERSIONED}, "python": platform.python_version()},
+        "versions": _versions(),
         "prompts": {name: digest(name) for name in get_args(PromptName)},
         "model": run["release"]["model"],  # type: ignore[index]
         "tools": sorted(tool.name for tool in tools),
@@ -99,6 +100,10 @@ async def run_record(
     plain = json.loads(json.dumps({"format": RECORD_FORMAT, "inputs": inputs, "outputs": outputs}))
     record: dict[str, Any] = {**plain, "seals": seal(plain["inputs"]), "signature": None}
     return record | {"signature": sign(record, key) if key else None}
+
+
+def _versions() -> dict[str, str]:
+    return {OWN_NAME: __version__, **{name: version(name) for name in VERSIONED}, "python": platform.python_version()}
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:

@@ -7,12 +7,12 @@ text. The first thing that differs is named. Source: design, decision 3.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from graph import __version__
 from graph.contract.trace import TraceEvent
 from graph.record import OUTPUTS, OWN_NAME, RECORD_FORMAT
 from graph.replay.gate import Misfit
@@ -57,7 +57,7 @@ def verify(record: Mapping[str, Any], *, key: bytes | None = None) -> Verified:
     inputs = record.get("inputs")
     versions = inputs.get("versions") if isinstance(inputs, dict) else None
     written = versions.get(OWN_NAME) if isinstance(versions, dict) else None
-    return Verified(difference, signed=key is not None, version=str(written), current=written == version(OWN_NAME))
+    return Verified(difference, signed=key is not None, version=str(written), current=written == __version__)
 
 
 def _first(record: Mapping[str, Any]) -> Difference | None:
