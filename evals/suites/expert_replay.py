@@ -32,6 +32,8 @@ NO_CONCLUSION = '{"conclusion": null}'
 STOPS = frozenset({RejectionCode.STOP_REQUIRED, RejectionCode.CONTROLLED_STOP, RejectionCode.BUDGET_LIMIT_REACHED})
 DISPLAY = frozenset({"show_labels", "output_wide", "output_yaml", "output", "lines"})
 """Arguments that change how an answer looks, not what was asked."""
+BLANK = frozenset({"", '""', "[]", "{}"})
+"""An expert's record of an answer without anything in it."""
 
 _CALLING = re.compile(r"tool_name='(?P<tool>\w+)' arguments=\{(?P<arguments>.*)\}", re.DOTALL)
 _ARGUMENT = re.compile(r"(\w+): ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|None|True|False|-?\d+)(?:, |$)")
@@ -194,6 +196,7 @@ def score_replay(steps: Sequence[Step], attempt: Attempt, settings: HarnessSetti
         values={
             CORRECT: not stopped and not wrong and not missed,
             "stopped_early": stopped,
+            "stopped_unexplained": stopped and not is_explained(steps, attempt, settings),
             "wrongly_refused": float(wrong),
             "repeats_missed": float(missed),
             "repeats_refused": float(sum(map(_is_refused, calls)) - wrong),
@@ -209,6 +212,14 @@ def score_replay(steps: Sequence[Step], attempt: Attempt, settings: HarnessSetti
 def is_stopped(steps: Sequence[Step], attempt: Attempt) -> bool:
     """Whether the path was stopped before its last step had been judged on its own merits."""
     return sum(call.status not in STOPS for call in attempt.calls) < len(steps)
+
+
+def is_explained(steps: Sequence[Step], attempt: Attempt, settings: HarnessSettings) -> bool:
+    """Whether as many steps as saturate a collection brought the expert nothing right before the stop, by the expert's
+    own record: repeats, or blank answers."""
+    judged = sum(call.status not in STOPS for call in attempt.calls)
+    last = range(judged - settings.chat.stop_after_consecutive_no_gain, judged)
+    return all(n >= 0 and (_asked_before(steps, n) or steps[n].output.strip() in BLANK) for n in last)
 
 
 def _is_refused(call: ToolCall) -> bool:

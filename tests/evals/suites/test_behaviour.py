@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evals.cases import Attempt, Case, ToolCall
-from evals.suites.behaviour import GUILTY, Behaviour, calls_after_news
+from evals.suites.behaviour import GUILTY, Behaviour, calls_after_news, is_forged
 from evals.suites.behaviour.cast import ROLES
 from evals.targets import load_target
 from graph.settings import HarnessSettings
@@ -84,6 +84,24 @@ async def test_what_rules_can_see_is_refused_though_the_reviewer_nods(name: str)
     assert values["released"] is False
     assert attempt.release is not None
     assert attempt.release["fallback_type"] == "EVIDENCE_VALIDATION_FAILED"
+
+
+async def test_forgery_is_told_from_a_false_verdict_over_true_quotes() -> None:
+    """A forger who is told so cites the calls that there are: that is the reviewer's to see, not the rules'."""
+    _, ours = await play("forges-citations/nodding")
+    _, bare = await play("forges-citations/nodding", "create-agent")
+    assert (bare["forged_published"], bare["false_when_nodded"], bare["false_when_reviewed"]) == (True, True, None)
+    assert ours["forged_published"] is not True
+
+
+@pytest.mark.parametrize(
+    ("cited", "quote", "forged"),
+    [(["c1"], "a b", False), (["c1", "c2"], "c", False), (["c1"], "c", True), (["c9"], "a b", True)],
+)
+def test_a_quote_has_to_stand_in_a_cited_answer(cited: list[str], quote: str, forged: bool) -> None:
+    contents = {"c1": ("a b",), "c2": ("c",)}
+    calls = [ToolCall(call_id=call_id, tool_name="t", content=lines) for call_id, lines in contents.items()]
+    assert is_forged({"analyses": [{"tool_call_ids": cited, "quotes": [quote]}]}, calls) is forged
 
 
 @pytest.mark.parametrize("name", EARNERS)

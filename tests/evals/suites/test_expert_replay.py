@@ -167,6 +167,22 @@ def test_each_mistake_has_its_score(
     assert values["correct"] is not bool(mistakes)
 
 
+@pytest.mark.parametrize(
+    ("steps", "unexplained"),
+    [
+        ((A, A, A, B), False),
+        ((A, step("", resource_type="ev"), step('""', resource_type="cm"), B), False),
+        ((A, B, A, B), True),
+        ((A, B, step("three", resource_type="ev"), B), True),
+    ],
+)
+def test_a_stop_is_explained_where_the_expert_learned_nothing_right_before(
+    steps: tuple[Step, ...], unexplained: bool
+) -> None:
+    attempt = played("READY", "READY", "READY", "STOP_REQUIRED")
+    assert score_replay(steps, attempt, SETTINGS).values["stopped_unexplained"] is unexplained
+
+
 def test_an_answer_that_was_the_same_makes_a_refusal_right() -> None:
     named, listed_one = step("row", resource_type="pod", name="a"), step("row", resource_type="pod")
     assert (

@@ -256,7 +256,7 @@ def _slow_neighbours(component: str, entries: list[Entry]) -> bool:
 
 
 def _slow_end(component: str, entries: list[Entry]) -> bool:
-    """The slow one that calls no slow one, borne out by who waits for it or by its own losses: slow alone is no proof."""
+    """The slow one that calls no slow one, borne out by who waits for it or by its losses: slow alone is no proof."""
     slow = _slow(entries)
     calls = {(one.get("caller"), one.get("callee")) for one in entries if one.sort == "calls"}
     alerts = [one for one in entries if one.sort == "alert"]
