@@ -4,6 +4,7 @@ Source: spec "Tool loop completion SHALL project bounded progress once"; contrac
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -15,6 +16,16 @@ MAX_FACTS = 24
 MAX_LIMITATIONS = 24
 MAX_RESULT_CHARS = 400
 MAX_SCOPE_CHARS = 200
+
+QUALITY_BY_REMARK: Mapping[str, LimitationCode] = MappingProxyType(
+    {
+        "BROKEN_LINES": LimitationCode.BROKEN_LINES,
+        "ZONE_ASSUMED": LimitationCode.ZONE_ASSUMED,
+        SourceError.SOURCE_MISSING: LimitationCode.SOURCE_INCOMPLETE,
+        SourceError.SOURCE_UNREADABLE: LimitationCode.SOURCE_INCOMPLETE,
+    }
+)
+"""The remarks of `Evidence.notes` that a reader has to know of."""
 
 LimitationWord = LimitationCode | SourceError | FailureCode | StopReason
 
@@ -67,6 +78,7 @@ def project_snapshot(
         found = checked.get(key.call_id, LimitationCode.RECORD_MISSING)
         if isinstance(found, VerifiedRecord):
             facts.append(observed_fact(found))
+            limitations += [Limitation(code=code, source=key.tool_name) for code in _quality(found)]
         else:
             limitations.append(Limitation(code=found, source=key.tool_name))
     if not keys:
@@ -76,6 +88,12 @@ def project_snapshot(
         limitations=tuple(dict.fromkeys(limitations))[:MAX_LIMITATIONS],
         stop_reason=stop_reason,
     )
+
+
+def _quality(record: VerifiedRecord) -> list[LimitationCode]:
+    """What a source remarked of its own quality, as far as it limits what its answer says."""
+    remarks = [note.partition(":")[0] for note in record.evidence.notes]
+    return [QUALITY_BY_REMARK[remark] for remark in remarks if remark in QUALITY_BY_REMARK]
 
 
 def observed_fact(record: VerifiedRecord) -> ObservedFact:

@@ -73,3 +73,15 @@ def test_a_key_that_was_not_checked_is_missing_and_no_fact() -> None:
     snapshot = project_snapshot([key(1)], {}, stop_reason=None)
     assert snapshot.observed_facts == ()
     assert snapshot.limitations == (Limitation(code=LimitationCode.RECORD_MISSING, source="t1"),)
+
+
+def test_what_a_source_remarks_of_its_quality_is_a_limitation_once_a_source() -> None:
+    remarks = ("BROKEN_LINES:3", "ZONE_ASSUMED:Asia/Shanghai", "SOURCE_UNREADABLE:flags", "ENCODING:GB18030")
+    found = VerifiedRecord("r1c0", "t0", EvidenceKind.CHANGES, {}, evidence([LINE], notes=remarks))
+    snapshot = project_snapshot([key(0)], {"r1c0": found}, stop_reason=None)
+    assert [limitation.code for limitation in snapshot.limitations] == [
+        LimitationCode.BROKEN_LINES,
+        LimitationCode.ZONE_ASSUMED,
+        LimitationCode.SOURCE_INCOMPLETE,
+    ]
+    assert {limitation.source for limitation in snapshot.limitations} == {"t0"}
