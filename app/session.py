@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -14,9 +15,10 @@ from app.records import RecordFile
 from app.state import open_persistence
 from graph.agent import build_graph
 from graph.contract.release import Release
+from graph.nodes.open_run import incident_time
 from graph.running import OnEvent, diagnose
-from graph.settings import DiagnosisContext, HarnessSettings
-from tools.frozen import frozen_tools
+from graph.settings import DEFAULT_ZONES, DiagnosisContext, HarnessSettings
+from tools.frozen import frozen_tools, latest_moment
 
 
 async def investigate(
@@ -46,12 +48,20 @@ async def investigate(
             inputs: dict[str, Any] = {"messages": [{"role": "user", "content": question.query}]}
             if question.alert:
                 inputs["incident"] = question.alert
-            context = DiagnosisContext(locale=question.locale)
+            context = DiagnosisContext(locale=question.locale, as_of=await _moment(question, settings))
             thread_id = uuid4().hex
             release = await diagnose(graph, inputs, thread_id=thread_id, context=context, on_event=on_event, stop=stop)
             if record is not None and (failure := await record.keep(graph, thread_id, tools, kept.store)):
                 note(failure)
     return Release.model_validate(release)
+
+
+async def _moment(question: Question, settings: HarnessSettings) -> datetime | None:
+    """Return the end of the frozen records where the alert names no time: asked by the clock, they'd all be too old."""
+    zone = settings.zone or DEFAULT_ZONES[question.locale]
+    if incident_time(question.alert or {}, zone):
+        return None
+    return await latest_moment(question.incident_dir, zone)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from tools.frozen.alerts import AlertsTool
 from tools.frozen.change_records import CHANGE_LOADERS
 from tools.frozen.changes import GetChangeTool, ListChangesTool
 from tools.frozen.database import Database
+from tools.frozen.extent import latest_moment
 from tools.frozen.layout import RUNBOOKS, IncidentDirectoryError, check_directory, read_alert
 from tools.frozen.logs import load_logs
 from tools.frozen.metrics import MetricsTool, load_metrics
@@ -16,7 +17,7 @@ from tools.frozen.spans import load_spans
 from tools.frozen.traces import TracesTool
 from tools.runbooks import RunbookTool
 
-__all__ = ["IncidentDirectoryError", "frozen_tools", "read_alert"]
+__all__ = ["IncidentDirectoryError", "frozen_tools", "latest_moment", "read_alert"]
 
 
 def frozen_tools(directory: Path) -> tuple[EvidenceTool, ...]:
