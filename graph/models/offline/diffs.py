@@ -8,11 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graph.models.offline.quantities import Value, compare, find_values
-from graph.models.offline.reporting import without_reports
-
-ChangedLine = tuple[str, str, str]
-"""(file, "-" or "+", text without the sign and outer blanks)."""
+from graph.models.offline.pairs import ValueChange, value_changes
+from graph.models.offline.reporting import ChangedLine, without_reports
 
 _COMMENT = re.compile(r"^(//|/\*|\*|--(?!-)|<!--|;|#(?!\s*(define|include|if|else|endif|pragma))|\"\"\"|''')")
 _NOT_TRAILING = re.compile(r"(?<!:)//\s.*$")
@@ -21,23 +18,6 @@ _LIST = re.compile(r"\[\s*(?:\"[^\"]*\"|'[^']*'|[\w.-]+)(?:\s*,\s*(?:\"[^\"]*\"|
 _ELEMENT = re.compile(r"\"[^\"]*\"|'[^']*'|[\w.-]+")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-
-
-@dataclass(frozen=True)
-class ValueChange:
-    """A value that a changed line set before and sets now.
-
-    `direction`: LOWERED, RAISED, ENABLED, DISABLED, VERBOSE, QUIET or CHANGED; `ratio` is how many times larger the
-    larger one is (infinite from or to zero, 1.0 where it can't be told).
-    """
-
-    file: str
-    old_line: str
-    new_line: str
-    old: Value
-    new: Value
-    direction: str
-    ratio: float
 
 
 @dataclass(frozen=True)
@@ -70,7 +50,7 @@ def read_diff(files: tuple[str, ...], lines: Sequence[ChangedLine]) -> Diff:
         files=files,
         removed=tuple(removed),
         added=tuple(net_added),
-        values=tuple(_value_changes(removed, net_added)),
+        values=tuple(value_changes(removed, net_added)),
         block="\n".join(text for _, _, text in added),
         before=before,
         shown=bool(lines),
@@ -123,53 +103,3 @@ def identifiers_of(text: str) -> set[str]:
         for name in _WORD.findall(text)
         if len(name) >= 6 and ("_" in name.strip("_") or re.search(r"[a-z][A-Z]", name))
     }
-
-
-def _value_changes(removed: list[ChangedLine], added: list[ChangedLine]) -> list[ValueChange]:
-    changes: list[ValueChange] = []
-    free = list(added)
-    for old in removed:
-        partner = _partner(old, free)
-        if partner is None:
-            continue
-        free.remove(partner)
-        changes.extend(_differences(old, partner))
-    return changes
-
-
-def _partner(old: ChangedLine, candidates: list[ChangedLine]) -> ChangedLine | None:
-    values = find_values(old[2])
-    if not values:
-        return None
-    best, best_likeness = None, 0.59
-    for candidate in candidates:
-        if candidate[0] != old[0] or len(find_values(candidate[2])) != len(values):
-            continue
-        likeness = _likeness(old[2], candidate[2])
-        if likeness > best_likeness:
-            best, best_likeness = candidate, likeness
-    return best
-
-
-def _likeness(one: str, other: str) -> float:
-    mine, theirs = _skeleton_words(one), _skeleton_words(other)
-    if not mine or not theirs:
-        return 0.0
-    return len(mine & theirs) / len(mine | theirs)
-
-
-def _skeleton_words(text: str) -> set[str]:
-    for value in reversed(find_values(text)):
-        text = text[: value.start] + " " + text[value.end :]
-    return {word.lower() for word in _WORD.findall(text)}
-
-
-def _differences(old: ChangedLine, new: ChangedLine) -> list[ValueChange]:
-    found = []
-    for before, after in zip(find_values(old[2]), find_values(new[2]), strict=True):
-        if before.text == after.text:
-            continue
-        direction, ratio = compare(before, after, old[2], new[2])
-        if direction:
-            found.append(ValueChange(old[0], old[2], new[2], before, after, direction, ratio))
-    return found

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from graph.models.offline.diffs import ChangedLine, Diff, ValueChange, words_of
+from graph.models.offline.diffs import Diff, words_of
 from graph.models.offline.facts import Case, Change, Source
+from graph.models.offline.pairs import ValueChange
 from graph.models.offline.quantities import find_values, scale
 from graph.models.offline.reach import Reach
+from graph.models.offline.reporting import ChangedLine
 
 _SLACK = timedelta(seconds=60)
 _SOON = timedelta(minutes=30)

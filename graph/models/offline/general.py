@@ -10,13 +10,14 @@ from datetime import timedelta
 from functools import cache
 from importlib.resources import files
 
-from graph.models.offline.diffs import ChangedLine, Diff
+from graph.models.offline.diffs import Diff, words_of
 from graph.models.offline.echoes import Spoken, find_echo, find_number
-from graph.models.offline.facts import Case, Change
+from graph.models.offline.facts import Case, Change, Series
 from graph.models.offline.mechanisms import Match, Mechanism
 from graph.models.offline.reach import Reach
+from graph.models.offline.reporting import ChangedLine
 from graph.models.offline.symptoms import Family, Symptom
-from graph.models.offline.ties import SAMPLING, find_gauge
+from graph.models.offline.ties import SAMPLING, dull_words, find_gauge
 
 _TOLD = Family("told", 2, None, None, None, None)
 """An error of no known family: it is told, and that is all that is known of it."""
@@ -55,6 +56,7 @@ def find_grounds(case: Case, change: Change, diff: Diff, symptoms: Sequence[Symp
     own = [one for one in symptoms if one.service == change.service and one.at and one.at >= change.at - SAMPLING]
     yield from _by_gauge(case, change, diff, own)
     yield from _by_flag(case, change, diff, own)
+    yield from _by_measure(case, change, diff, reach)
 
 
 def _heard(spoken: Spoken, symptoms: Sequence[Symptom]) -> Symptom:
@@ -82,6 +84,26 @@ def _by_flag(case: Case, change: Change, diff: Diff, own: Sequence[Symptom]) -> 
         effects = [one for one in own if one.at and flag.at - SAMPLING <= one.at <= flag.at + _AT_ONCE]
         if lines and effects and effects[0] is own[0]:
             yield Ground(Match(_rules()["flag"], _context(diff, lines)), tuple(effects[:2]), 3)
+
+
+def _by_measure(case: Case, change: Change, diff: Diff, reach: Reach) -> Iterator[Ground]:
+    """Yield the flipped settings whose own name is what the alerting measure of the service is called."""
+    services = {word for name in reach.services for word in words_of(name)}
+    alerting = {(one.service, one.metric) for one in case.alerts if one.service == change.service}
+    moved = [one for one in case.changed_series if (one.service, one.metric) in alerting and _soon(one, change)]
+    for value in diff.values:
+        if value.direction not in ("ENABLED", "DISABLED"):
+            continue
+        key = words_of(f"{value.old_line} {value.new_line}") - dull_words() - services
+        for series in moved:
+            if key & (words_of(series.metric) - dull_words()):
+                seen = Symptom(_TOLD, series.service, series.onset, series.source, series.metric)
+                lines = ((value.file, "-", value.old_line), (value.file, "+", value.new_line))
+                yield Ground(Match(_rules()["measure"], lines, value=value), (seen,), 3)
+
+
+def _soon(series: Series, change: Change) -> bool:
+    return series.onset is not None and change.at - SAMPLING <= series.onset <= change.at + _AT_ONCE
 
 
 def _context(diff: Diff, lines: tuple[ChangedLine, ...]) -> tuple[ChangedLine, ...]:

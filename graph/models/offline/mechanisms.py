@@ -8,13 +8,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from graph.models.offline.diffs import ChangedLine, Diff, ValueChange
+from graph.models.offline.diffs import Diff
+from graph.models.offline.pairs import ValueChange
+from graph.models.offline.reporting import ChangedLine
 
 MANIFEST = re.compile(
     r"(^|/)(go\.(mod|sum)|package(-lock)?\.json|yarn\.lock|requirements[\w.-]*\.txt|pom\.xml|build\.gradle(\.kts)?"
     r"|Cargo\.(toml|lock)|Gemfile(\.lock)?|pyproject\.toml|poetry\.lock|composer\.json|Dockerfile)$"
 )
 _VERSION = re.compile(r"(?<![\w.])v?(\d+)\.(\d+)(?:\.(\d+))?(?![\w.]*\s*%)")
+
+_PACKAGE = re.compile(r"[A-Za-z@][\w@/.-]*[A-Za-z]")
 
 
 @dataclass(frozen=True)
@@ -167,12 +171,13 @@ def _block_matches(mechanism: Mechanism, diff: Diff) -> Iterator[Match]:
 
 def _major_upgrades(mechanism: Mechanism, diff: Diff) -> Iterator[Match]:
     for old in diff.removed:
-        if not _in_files(mechanism, old[0]) or not _VERSION.search(old[2]):
+        name = _PACKAGE.search(old[2])
+        if name is None or not _in_files(mechanism, old[0]):
             continue
-        name = _VERSION.sub("", old[2]).strip()
         for new in diff.added:
-            if new[0] == old[0] and _VERSION.sub("", new[2]).strip() == name and is_major(old[2], new[2]):
-                yield Match(mechanism, (old, new))
+            other = _PACKAGE.search(new[2])
+            if new[0] == old[0] and other and other[0] == name[0] and is_major(old[2], new[2]):
+                yield Match(mechanism, (old, new), object=name[0])
 
 
 def is_major(old: str, new: str) -> bool:

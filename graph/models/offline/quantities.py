@@ -97,7 +97,7 @@ def _compare_numbers(old: float, new: float) -> tuple[str, float]:
 def scale(value: Value, line: str) -> float:
     """Return a number in its base unit (seconds, bytes, cores), as far as its unit is known."""
     number = value.number or 0.0
-    unit = value.unit or _unit_beside(line)
+    unit = value.unit or unit_beside(line)
     if unit == "m" and re.search(r"cpu|core", line, re.IGNORECASE):
         return number * 1e-3
     if unit == "m" and re.search(r"mem|heap|xmx|size|bytes", line, re.IGNORECASE):
@@ -110,6 +110,7 @@ def scale(value: Value, line: str) -> float:
     return number
 
 
-def _unit_beside(line: str) -> str:
+def unit_beside(line: str) -> str:
+    """Return the unit that a call or name beside a number tells (`ofMillis(`, `TimeUnit.SECONDS`), or nothing."""
     match = _UNIT_BESIDE.search(line)
     return (match[1] or match[2] or match[3]).lower().rstrip("s") if match else ""

@@ -16,8 +16,11 @@ class Reach:
     services: frozenset[str]
 
     def of(self, service: str, kind: str) -> frozenset[str]:
-        """Return the services where a change of `service` may show: `own`, `callers`, `callees` or `any`."""
-        if kind == "any":
+        """Return the services where a change of `service` may show: `own`, `callers`, `callees` or `any`.
+
+        `consumers`: anywhere, too; whoever asks has to see to it that several fail alike.
+        """
+        if kind in ("any", "consumers"):
             return self.services | {service}
         if kind == "callers":
             return frozenset({service, *self.callers(service)})

@@ -27,6 +27,7 @@ _TELEMETRY = re.compile(
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
 
 ChangedLine = tuple[str, str, str]
+"""(file, "-" or "+", text without the sign and outer blanks)."""
 
 
 def without_reports(lines: Iterable[ChangedLine]) -> list[ChangedLine]:

@@ -23,6 +23,8 @@ LONG = timedelta(minutes=60)
 """A change that was live for longer without any effect is less likely to be the cause."""
 NOISE = timedelta(minutes=10)
 """Errors of a kind that come this long before their measure moves are the everyday ones."""
+SOON = timedelta(minutes=5)
+LEAD = timedelta(minutes=15)
 SPECIFIC = 2
 """The least tie that makes symptoms those of this change, not of load as such."""
 CONVICTING = 4
@@ -137,10 +139,18 @@ def _effects(change: Change, match: Match, symptoms: Sequence[Symptom], reach: R
     if any(one.family.beside(one.text, changed) for one in shown if not one.measure):
         return ()
     caused = [one for one in _begun(shown) if one.at is not None and one.at >= change.at - SAMPLING]
+    if match.mechanism.reach == "consumers" and not _fail_alike(change, caused, reach):
+        return ()
     if match.mechanism.sign and not any(one.family.name in match.mechanism.sign for one in caused):
         return ()
     order = match.mechanism.effects
     return tuple(sorted(caused, key=lambda one: (one.service != change.service, order.index(one.family.name))))
+
+
+def _fail_alike(change: Change, caused: Sequence[Symptom], reach: Reach) -> bool:
+    """Whether a direct neighbour fails, or two that read the same do: then it's what they read."""
+    where = {one.service for one in caused}
+    return bool(where & reach.of(change.service, "callers")) or len(where) > 1
 
 
 def _begun(symptoms: Sequence[Symptom]) -> list[Symptom]:
@@ -171,9 +181,11 @@ def _tied_enough(
 
 
 def _object_named(match: Match, change: Change, symptoms: Sequence[Symptom]) -> bool:
-    if not match.object:
+    names = [part for part in re.split(r"[/@]", match.object) if len(part) > 2]
+    if not names:
         return False
-    wanted = re.compile(rf"(?<!\w){re.escape(match.object)}(?!\w)", re.IGNORECASE)
+    edge = "A-Za-z" if match.mechanism.moves else r"\w"
+    wanted = re.compile(rf"(?<![{edge}])({'|'.join(map(re.escape, names))})(?![{edge}])", re.IGNORECASE)
     return any(
         symptom.family.name in match.mechanism.effects
         and symptom.at is not None
@@ -190,8 +202,26 @@ def _score(case: Case, change: Change, match: Match, effects: Sequence[Symptom],
     score += 1 if match.value is not None else 0
     score += 1 if len({one.family.name for one in effects}) > 1 else 0
     score += 2 if match.mechanism.tie in ("object", "file") else 0
+    score += 1 if match.mechanism.reach == "consumers" and len({one.service for one in effects}) > 1 else 0
     score -= 1 if tie.series is None and _long_after(change, effects) else 0
+    score += 1 if _leads(case, change, effects) else 0
     return score + (1 if _explains_alert(case, effects) else 0)
+
+
+def _leads(case: Case, change: Change, effects: Sequence[Symptom]) -> bool:
+    """Whether a telling measure of the service began to move right at the change, long before anybody was alerted."""
+    alerting = {(one.service, one.metric) for one in case.alerts}
+    onsets = [one.onset for one in case.changed_series if (one.service, one.metric) in alerting and one.onset]
+    at_once = [
+        one.at
+        for one in effects
+        if one.measure
+        and one.service == change.service
+        and one.family.weight > 2
+        and one.at
+        and one.at - change.at <= SOON
+    ]
+    return bool(at_once and onsets) and min(onsets) - min(at_once) >= LEAD
 
 
 def _explains_alert(case: Case, effects: Sequence[Symptom]) -> bool:

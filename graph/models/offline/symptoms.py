@@ -11,6 +11,7 @@ from typing import Any
 
 from graph.models.offline.facts import Case, Series, Signature, Source
 from graph.models.offline.reach import Reach
+from graph.models.offline.traffic import amplifiers
 
 _LOUD = {"WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "ALERT", "EMERGENCY", "SEVERE"}
 
@@ -84,11 +85,17 @@ def _family(name: str, rule: dict[str, Any]) -> Family:
     )
 
 
+def _family_named(name: str) -> Family:
+    return next(one for one in families() if one.name == name)
+
+
 def read_symptoms(case: Case, reach: Reach) -> list[Symptom]:
     """Return every symptom of a case, earliest first; those without a time last. Texts have service names blanked."""
     found: list[Symptom] = []
     for series in case.changed_series:
         found.extend(_of_series(series))
+    for service, series in amplifiers(case, reach):
+        found.append(Symptom(_family_named("amplified"), service, series.onset, series.source, series.metric))
     for signature in case.signatures:
         found.extend(_of_signature(signature, reach.masked(signature.text)))
     for span in case.spans:
@@ -106,9 +113,8 @@ def _of_signature(signature: Signature, text: str) -> Iterable[Symptom]:
     if signature.severity in _LOUD:
         yield from _of_text(signature.service, signature.first_seen, text, signature.source)
     elif signature.severity in ("DEBUG", "TRACE") and signature.status == "NEW":
-        for family in families():
-            if family.name == "log_volume":
-                yield Symptom(family, signature.service, signature.first_seen, signature.source, signature.severity)
+        volume = _family_named("log_volume")
+        yield Symptom(volume, signature.service, signature.first_seen, signature.source, signature.severity)
 
 
 def _of_text(service: str, at: datetime | None, text: str, source: Source) -> Iterable[Symptom]:

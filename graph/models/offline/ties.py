@@ -18,8 +18,8 @@ SAMPLING = timedelta(seconds=60)
 
 
 @cache
-def _dull_words() -> frozenset[str]:
-    """Words that stand in every program and every log, and join nothing."""
+def dull_words() -> frozenset[str]:
+    """Return the words that stand in every program and every log, and join nothing."""
     return frozenset(files("graph.models.offline.rules").joinpath("dull_words.txt").read_text("utf-8").split())
 
 
@@ -45,7 +45,7 @@ def find_tie(case: Case, change: Change, match: Match, diff: Diff, symptoms: Seq
     services = set().union(*(words_of(name) for name in {one.service for one in after} | {change.service}), set())
     changed = "\n".join(text for _, _, text in (*match.lines, *diff.added, *diff.removed))
     names = identifiers_of(changed) & identifiers_of(spoken)
-    words = (words_of("\n".join(text for _, _, text in match.lines)) & words_of(spoken)) - _dull_words() - services
+    words = (words_of("\n".join(text for _, _, text in match.lines)) & words_of(spoken)) - dull_words() - services
     named = _named_file(change.files, spoken)
     score = 2 if names or named else min(len(words), 2)
     score += 2 if _number_spoken(match, spoken) else 0

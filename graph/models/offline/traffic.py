@@ -1,6 +1,7 @@
 """Requests that come in and requests that go out: demand from outside, and load that our own code makes of it."""
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from graph.models.offline.facts import Case, Series
@@ -20,6 +21,12 @@ _NOT_ILL = re.compile(
     r"uptime|version|cert|expir|(^|_)(gc|build)_?info|(client|visitor|user|bot|ip)_?\w*(count|ratio|per_|total|score)|distinct",
     re.IGNORECASE,
 )
+_OUTBOUND = re.compile(
+    r"(request|call|quer(y|ie)|connection|socket|attempt|rpc|fetch|lookup|command|op)s?_?\w*?(per_(sec|min|s|second|req\w*|call)|rate|opened"
+    r"|rps|qps|count_rate)",
+    re.IGNORECASE,
+)
+_FAILING = re.compile(r"error|fail|5xx|4xx|429|reject|drop|timeout", re.IGNORECASE)
 _RISE = 2.0
 
 
@@ -69,3 +76,21 @@ def _steady_elsewhere(case: Case, reach: Reach, service: str) -> bool:
         is_inbound(one) and one.direction != "UP" and service not in reach.upstream_of(one.service)
         for one in case.series
     )
+
+
+def amplifiers(case: Case, reach: Reach) -> Iterator[tuple[str, Series]]:
+    """Yield the services that send or open far more while no more comes in, with the series that shows it."""
+    for series in case.changed_series:
+        if _factor(series) < _RISE or not _OUTBOUND.search(series.metric) or _FAILING.search(series.metric):
+            continue
+        arrives = is_inbound(series)
+        for maker in sorted(reach.callers(series.service)) if arrives else [series.service]:
+            if _steady(case, maker, {maker} if arrives else reach.of(maker, "callees")):
+                yield maker, series
+
+
+def _steady(case: Case, maker: str, where: Iterable[str]) -> bool:
+    inbound = [one for one in case.series if is_inbound(one)]
+    own = [one for one in inbound if one.service == maker]
+    told = own or [one for one in inbound if one.service in where]
+    return bool(told) and all(one.direction != "UP" for one in told)

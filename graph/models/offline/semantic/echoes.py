@@ -8,13 +8,17 @@ from graph.models.offline.semantic.reading import SLACK, Deployed, World
 
 _TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.:/-][A-Za-z_][A-Za-z0-9_]*)*")
 _NUMBER = re.compile(r"\d[\d_]*(?:\.\d+)?")
+_ON = re.compile(r"\b(true|on|yes|enabled)\b", re.IGNORECASE)
+_OFF = re.compile(r"\b(false|off|no|disabled)\b", re.IGNORECASE)
 _SERIES = re.compile(r"^series service=(\S+) .*?baseline=(\S+) extreme=(\S+) .*?last=(\S+)")
 
 
 def is_tied(by: str, change: Deployed, near: set[str], world: World) -> bool:
-    """Whether a change is tied to what was seen: `by` is `name`, `flag` or `limit`."""
+    """Whether a change is tied to what was seen: `by` is `name`, `flag`, `limit` or `measure`."""
     if by == "flag":
         return _waited_behind_flag(change, world)
+    if by == "measure":
+        return _measured_by_name(change, world)
     if by == "limit":
         return _limit_stepped(change, world)
     texts = [
@@ -31,7 +35,7 @@ def _says(text: str, change: Deployed) -> bool:
     touched = _tokens(change.minus) ^ _tokens(change.plus)
     if any(len(token) >= 6 and not token.isalpha() for token in touched & said):
         return True
-    numbers = {one.replace("_", "") for one in _NUMBER.findall(text)}
+    numbers = _numbers([text])
     fresh = _numbers(change.plus) - _numbers(change.minus)
     shares_word = bool(
         {part for token in said for part in re.split(r"[\W_]+", token) if len(part) > 3} & _words(change)
@@ -45,7 +49,7 @@ def _tokens(lines: Iterable[str]) -> set[str]:
 
 
 def _numbers(lines: Iterable[str]) -> set[str]:
-    return {number.replace("_", "") for line in lines for number in _NUMBER.findall(line)}
+    return {f"{float(number.replace('_', '')):.15g}" for line in lines for number in _NUMBER.findall(line)}
 
 
 def _words(change: Deployed) -> set[str]:
@@ -58,10 +62,28 @@ def _waited_behind_flag(change: Deployed, world: World) -> bool:
     return any(flag.change_id and flag.change_id in " ".join(change.plus) for flag in flags)
 
 
+def _measured_by_name(change: Deployed, world: World) -> bool:
+    """Whether a switch that went over names what the alerting measure of the service is called."""
+    alerting = {metric for service, metric in world.alerts if service == change.service}
+    moved = {one.text for one in world.signs if one.up is not None and one.service == change.service}
+    for before, after in ((_ON, _OFF), (_OFF, _ON)):
+        gone = [line for line in change.minus if before.search(line)]
+        come = [line for line in change.plus if after.search(line)]
+        shared = _spelled(gone) & _spelled(come)
+        if any(shared & _spelled([metric]) for metric in alerting & moved):
+            return True
+    return False
+
+
+def _spelled(lines: Iterable[str]) -> set[str]:
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(lines)).lower()
+    return {part.rstrip("s") for part in re.split(r"[\W_]+", text) if len(part) > 4}
+
+
 def _limit_stepped(change: Deployed, world: World) -> bool:
     for lines in world.lines.values():
         for found in filter(None, map(_SERIES.match, lines)):
             steps = {found[3], found[4]} & _numbers(change.plus)
-            if found[1] == change.service and found[2] in _numbers(change.minus) and steps:
+            if found[1] == change.service and {found[2]} & _numbers(change.minus) and steps:
                 return True
     return False

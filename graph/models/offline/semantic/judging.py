@@ -178,6 +178,8 @@ def _seat(draft: Mapping[str, Any], conclusion: Mapping[str, Any], world: World)
     """The component shows signs of its own; a guilty change was live there, before they began."""
     component = str(conclusion.get("component") or "")
     near = {component} | {caller for caller, callee in world.calls if callee == component}
+    if conclusion.get("change_id"):
+        near |= _readers(world)
     if not any(one.service in near for one in world.signs):
         return "nothing was seen at the component"
     if not conclusion.get("change_id"):
@@ -210,10 +212,18 @@ def _claim(claim: str, draft: Mapping[str, Any], conclusion: Mapping[str, Any], 
         return "the change is not a cited, live one"
     near = {str(conclusion.get("component")), *(callee for caller, callee in world.calls if caller == change.service)}
     near |= {caller for caller, callee in world.calls if callee == change.service}
-    for family in _families("change").values():
-        if family.claim.search(claim) and _fits(family, change, claim, near, world):
+    for name, family in _families("change").items():
+        where = near | _readers(world) if name == "format" else near
+        if family.claim.search(claim) and _fits(family, change, claim, where, world):
             return None
     return "what the change does is not tied to what was seen"
+
+
+def _readers(world: World) -> set[str]:
+    """Return the services that can't read what they are sent, where there are several: it's what they are sent."""
+    seen = _families("change")["format"].seen
+    failing = {one.service for one in world.signs if one.up is None and seen.search(one.text)}
+    return failing if len(failing) > 1 else set()
 
 
 def _bare(text: str, world: World) -> str:
