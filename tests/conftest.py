@@ -5,5 +5,8 @@ import os
 from hypothesis import HealthCheck, settings
 
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
-settings.register_profile("zhizhi", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = [HealthCheck.too_slow]
+settings.register_profile("zhizhi", deadline=None, suppress_health_check=slow, derandomize=True)
+settings.register_profile("explore", deadline=None, suppress_health_check=slow)
 settings.load_profile("zhizhi")
+"""The same examples everywhere; `--hypothesis-profile explore` looks for new ones."""

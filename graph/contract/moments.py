@@ -176,6 +176,12 @@ def _exists(moment: Moment) -> bool:
     return moment.year is None or 1 < moment.year < 9999
 
 
+def _utc_clock(moment: Moment) -> Moment:
+    """The clock time in UTC of a moment that has an offset and no whole date."""
+    shift = (moment.hour or 0) * 60 + (moment.minute or 0) - (moment.offset or 0)
+    return Moment(0, 0, None, None, None, shift // 60 % 24, shift % 60, moment.second, moment.fraction)
+
+
 class MomentSet:
     """The moments that evidence holds, asked whether a text's moment is one of them."""
 
@@ -184,7 +190,6 @@ class MomentSet:
         self._bare: set[tuple[object, ...]] = set()
         self._local: set[tuple[object, ...]] = set()
         self._utc: set[tuple[object, ...]] = set()
-        self._utc_clocks: set[tuple[object, ...]] = set()
         self._instants: set[datetime] = set()
         for moment in moments:
             self._add(moment)
@@ -193,6 +198,8 @@ class MomentSet:
         at = moment.aware()
         if at is None:
             self._bare.update(_shown(moment))
+            if moment.offset is not None:
+                self._utc.update(_shown(_utc_clock(moment)))
             return
         self._instants.add(at)
         self._utc.update(_shown_at(at, moment))
@@ -205,9 +212,7 @@ class MomentSet:
         if stated.year is not None and stated.hour is not None:
             at = stated.aware()
             return at is not None and _in_utc(stated, at).key() in self._utc
-        shift = (stated.hour or 0) * 60 + (stated.minute or 0) - stated.offset
-        moved = Moment(0, 0, None, None, None, shift // 60 % 24, shift % 60, stated.second, stated.fraction)
-        return moved.key() in self._utc
+        return _utc_clock(stated).key() in self._utc
 
     def instants(self) -> frozenset[datetime]:
         """Return the moments that are known whole, in UTC."""

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graph.contract.folding import fold
@@ -229,6 +229,8 @@ def test_any_text_scans_in_order_without_overlap(text: str) -> None:
 
 
 @given(st.text(alphabet="0123456789:-.,/年月日点分秒时 %万百TZ+eEkmshxv", max_size=80))
+@example("0:00Z")
+@example("12:30+08:00")
 def test_any_row_of_digits_and_marks_can_be_compared_with_itself(text: str) -> None:
     tokens = scan(fold(text))
     support = Support(tokens, ZONE)
