@@ -34,6 +34,7 @@ class Rule:
     without: re.Pattern[str] | None = None
     external: bool = False
     yields: bool = False
+    quiet: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class _Mention:
     at: datetime
     text: str
     source: Source
+    quiet: bool = False
 
 
 @cache
@@ -106,8 +108,10 @@ def find_causes(case: Case, alert: Alert | None, alert_onset: datetime | None, r
 
 def _mentions(case: Case, reach: Reach) -> Iterable[_Mention]:
     for signature in case.signatures:
-        if signature.severity in _LOUD and signature.first_seen is not None:
-            yield _Mention(signature.service, signature.first_seen, reach.masked(signature.text), signature.source)
+        quiet = signature.severity not in _LOUD
+        if signature.first_seen is not None and (not quiet or signature.status == "NEW"):
+            text = reach.masked(signature.text)
+            yield _Mention(signature.service, signature.first_seen, text, signature.source, quiet)
     for span in case.spans:
         if span.at is not None and span.text:
             yield _Mention(span.service, span.at, reach.masked(span.text), span.source)
@@ -116,7 +120,7 @@ def _mentions(case: Case, reach: Reach) -> Iterable[_Mention]:
 def _find(case: Case, rule: Rule, mentions: Sequence[_Mention], alert_onset: datetime | None) -> Iterable[Cause]:
     if rule.text is None:
         return
-    shown = [one for one in mentions if _speaks_of(rule, one.text)]
+    shown = [one for one in mentions if (rule.quiet or not one.quiet) and _speaks_of(rule, one.text)]
     if not shown:
         return
     shown.sort(key=lambda one: one.at)

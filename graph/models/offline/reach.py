@@ -14,6 +14,8 @@ class Reach:
 
     calls: frozenset[tuple[str, str]]
     services: frozenset[str]
+    ours: frozenset[str] = frozenset()
+    """Those that tell of themselves: who is only ever called may be anybody."""
 
     def of(self, service: str, kind: str) -> frozenset[str]:
         """Return the services where a change of `service` may show: `own`, `callers`, `callees` or `any`.
@@ -30,7 +32,7 @@ class Reach:
 
     def masked(self, text: str) -> str:
         """Return a text with every service name blanked: what a service is called says nothing of what is wrong."""
-        return _pattern(self.services).sub("\u25a1", text) if self.services else text
+        return _pattern(self.ours).sub("\u25a1", text) if self.ours else text
 
     def callers(self, service: str) -> frozenset[str]:
         """Return the services that call `service` directly."""
@@ -56,11 +58,12 @@ def read_reach(case: Case) -> Reach:
     """Return the calls that spans show; an error text that names another service counts as a call to it."""
     services = {one.service for one in case.series} | {one.service for one in case.signatures}
     services |= {one.service for one in case.spans} | {one.service for one in case.changes if one.service}
+    ours = frozenset(services - {""})
     services |= {name for edge in case.edges for name in (edge.caller, edge.callee)}
     services.discard("")
     calls = {(edge.caller, edge.callee) for edge in case.edges if edge.caller and edge.caller != edge.callee}
     calls |= set(_named_in_errors(case, services))
-    return Reach(frozenset(calls), frozenset(services))
+    return Reach(frozenset(calls), frozenset(services), ours)
 
 
 def _named_in_errors(case: Case, services: Iterable[str]) -> Iterable[tuple[str, str]]:

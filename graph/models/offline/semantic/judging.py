@@ -46,6 +46,7 @@ class _Family:
     seen: re.Pattern[str]
     decisive: re.Pattern[str] | None
     by: str = ""
+    quiet: bool = False
 
 
 @cache
@@ -62,6 +63,7 @@ def _families(sort: str) -> Mapping[str, _Family]:
             seen=re.compile(rule["seen"], re.IGNORECASE),
             decisive=pattern(rule, "decisive"),
             by=rule.get("by", ""),
+            quiet=bool(rule.get("quiet")),
         )
         for name, rule in tomllib.loads(text)[sort].items()
     }
@@ -283,7 +285,7 @@ def _told_of(name: str, family: _Family, signs: Sequence[Sign], near: set[str], 
         return name == "traffic" and any(_surged_first(sign, family, world) for sign in signs if sign.service in near)
     told = [
         sign
-        for sign in signs
+        for sign in (*signs, *(world.notices if family.quiet else ()))
         if sign.up is None and family.seen.search(sign.text) and family.decisive.search(sign.text)
     ]
     if not any(sign.service in near for sign in told):

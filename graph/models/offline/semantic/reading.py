@@ -43,6 +43,8 @@ class World:
 
     changes: list[Deployed] = field(default_factory=list)
     signs: list[Sign] = field(default_factory=list)
+    notices: list[Sign] = field(default_factory=list)
+    """What was only said in passing, but is new: a job starts, a daemon loses its peer."""
     still: set[tuple[str, str]] = field(default_factory=set)
     failed_first: list[tuple[str, datetime | None]] = field(default_factory=list)
     calls: set[tuple[str, str]] = field(default_factory=set)
@@ -117,6 +119,8 @@ def _read_entry(world: World, head: str, tail: list[str], call_id: str) -> None:
         if pairs.get("severity", "").upper() in _ALARMING or pairs.get("severity") == "DEBUG":
             at = _when(pairs.get("first_seen") or pairs.get("at"))
             world.signs.append(Sign(service, at, f"{pairs.get('severity')} {told}", None, call_id))
+        elif pairs.get("status") == "NEW":
+            world.notices.append(Sign(service, _when(pairs.get("first_seen")), told, None, call_id))
     elif sort == "span" and pairs.get("status", "OK").upper() not in ("OK", "UNSET"):
         rest = " ".join(
             f"{key}={value}" for key, value in pairs.items() if key not in ("trace_id", "span_id", "parent")

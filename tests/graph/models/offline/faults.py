@@ -78,7 +78,8 @@ def _metrics(fault: dict[str, Any]) -> list[str]:
     rows = [row.split() for row in fault["metrics"]]
     return [
         f"series service={service} metric={metric} direction={direction} baseline={baseline} extreme={extreme} "
-        f"extreme_at={_at(minute)} last={extreme} onset={'-' if direction == 'FLAT' else _at(minute)} samples=120 gaps=0"
+        f"extreme_at={_at(minute)} last={extreme} onset={'-' if direction == 'FLAT' else _at(minute)} "
+        "samples=120 gaps=0"
         for service, metric, direction, baseline, extreme, minute in sorted(rows, key=lambda row: float(row[5]))
     ]
 
