@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from graph.models.offline.diffs import Diff, words_of
 from graph.models.offline.facts import Case, Change, Source
 from graph.models.offline.pairs import ValueChange
-from graph.models.offline.quantities import find_values, scale
+from graph.models.offline.quantities import find_values, scale, unit_beside
 from graph.models.offline.reach import Reach
 from graph.models.offline.reporting import ChangedLine
 
@@ -100,7 +100,7 @@ def find_number(case: Case, change: Change, diff: Diff, reach: Reach) -> tuple[V
 
 def _says(text: str, value: ValueChange) -> bool:
     new, old = scale(value.new, value.new_line), scale(value.old, value.old_line)
-    beside = words_of(value.new_line)
+    beside, unit = words_of(value.new_line), value.new.unit or unit_beside(value.new_line)
     said = False
     for found in _QUANTITY.finditer(text):
         inner = next(iter(find_values(found[0])), None)
@@ -110,7 +110,7 @@ def _says(text: str, value: ValueChange) -> bool:
         near = words_of(text[max(found.start() - 24, 0) : found.start()]) & beside
         bare = float(found[1].replace("_", ""))
         same = abs(number - new) <= 1e-6 * abs(new) or bare == value.new.number
-        said = said or (same and (len(found[1]) > 2 or bool(near)) and new != 0)
+        said = said or (same and (bool(near) or bool(found[2] and unit)) and new != 0)
     return said
 
 

@@ -18,6 +18,7 @@ MANIFEST = re.compile(
 )
 _VERSION = re.compile(r"(?<![\w.])v?(\d+)\.(\d+)(?:\.(\d+))?(?![\w.]*\s*%)")
 
+_LITERAL = re.compile(r"[\"'][^\"']*:[^\"']*[\"']")
 _PACKAGE = re.compile(r"[A-Za-z@][\w@/.-]*[A-Za-z]")
 
 
@@ -42,6 +43,8 @@ class Mechanism:
     absent: re.Pattern[str] | None = None
     block: re.Pattern[str] | None = None
     declared: re.Pattern[str] | None = None
+    says: re.Pattern[str] | None = None
+    says_not: re.Pattern[str] | None = None
     files: re.Pattern[str] | None = None
     files_not: re.Pattern[str] | None = None
 
@@ -56,7 +59,19 @@ class Match:
     object: str = ""
 
 
-_PATTERNS = ("key", "key_not", "removed", "added", "absent", "block", "declared", "files", "files_not")
+_PATTERNS = (
+    "key",
+    "key_not",
+    "removed",
+    "added",
+    "absent",
+    "block",
+    "declared",
+    "files",
+    "files_not",
+    "says",
+    "says_not",
+)
 
 
 @cache
@@ -102,7 +117,8 @@ def _in_files(mechanism: Mechanism, file: str) -> bool:
 
 def _value_matches(mechanism: Mechanism, diff: Diff) -> Iterator[Match]:
     for change in diff.values:
-        line = f"{change.new_line} {snake(change.new_line)}"
+        line = _setting(change)
+        line = f"{line} {snake(line)}"
         if (
             change.direction in mechanism.moves
             and change.ratio >= mechanism.ratio
@@ -113,6 +129,14 @@ def _value_matches(mechanism: Mechanism, diff: Diff) -> Iterator[Match]:
         ):
             lines = ((change.file, "-", change.old_line), (change.file, "+", change.new_line))
             yield Match(mechanism, lines, value=change)
+
+
+def _setting(change: ValueChange) -> str:
+    """Return the line that sets a value, without the value where it's a text: what that says isn't what it sets."""
+    if change.direction != "CHANGED" or change.new.start == change.new.end:
+        return change.new_line
+    rest = change.new_line[: change.new.start] + change.new_line[change.new.end :]
+    return _LITERAL.sub(" ", rest)
 
 
 def snake(text: str) -> str:

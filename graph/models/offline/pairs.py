@@ -8,6 +8,9 @@ from graph.models.offline.quantities import Value, compare, find_values, unit_be
 from graph.models.offline.reporting import ChangedLine
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_UNIT = re.compile(
+    r"timeunit|duration|(of)?(nanos|millis|((nano|micro|milli)?seconds)|minutes|hours|days)", re.IGNORECASE
+)
 _CONSTANT = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|(?<=\.)[A-Z]{3,}\b")
 _NAMED = re.compile(
     r"(?P<name>[A-Za-z_][\w.-]{3,})[\"']?\s*(?::\s*[A-Za-z]\w*\s*)?[:=,]\s*"
@@ -91,7 +94,7 @@ def _other_constant(old: ChangedLine, new: ChangedLine) -> list[ValueChange]:
 
 def _partner(old: ChangedLine, candidates: list[ChangedLine]) -> ChangedLine | None:
     values = find_values(old[2])
-    if not values and not _CONSTANT.search(old[2]):
+    if not values and not _CONSTANT.search(old[2]) and not unit_beside(old[2]):
         return None
     best, best_likeness = None, 0.59
     for candidate in candidates:
@@ -113,7 +116,7 @@ def _likeness(one: str, other: str) -> float:
 def _skeleton_words(text: str) -> set[str]:
     for value in reversed(find_values(text)):
         text = text[: value.start] + " " + text[value.end :]
-    return {word.lower() for word in _WORD.findall(text)}
+    return {word.lower() for word in _WORD.findall(text) if not _UNIT.fullmatch(word)}
 
 
 def _differences(old: ChangedLine, new: ChangedLine) -> list[ValueChange]:

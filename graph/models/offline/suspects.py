@@ -143,8 +143,18 @@ def _effects(change: Change, match: Match, symptoms: Sequence[Symptom], reach: R
         return ()
     if match.mechanism.sign and not any(one.family.name in match.mechanism.sign for one in caused):
         return ()
+    if not _said(match, [one for one in shown if one.at is not None and one.at >= change.at - SAMPLING]):
+        return ()
     order = match.mechanism.effects
     return tuple(sorted(caused, key=lambda one: (one.service != change.service, order.index(one.family.name))))
+
+
+def _said(match: Match, seen: Sequence[Symptom]) -> bool:
+    """Whether what is seen has the words that the mechanism asks for, and no error those that speak against it."""
+    says, says_not = match.mechanism.says, match.mechanism.says_not
+    if says and not any(says.search(one.text) for one in seen):
+        return False
+    return not (says_not and any(says_not.search(one.text) for one in seen if not one.measure))
 
 
 def _fail_alike(change: Change, caused: Sequence[Symptom], reach: Reach) -> bool:

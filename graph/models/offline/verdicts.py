@@ -50,7 +50,9 @@ _OPERATOR = re.compile(
 )
 _CALL = re.compile(r"(\w+)\s*\(")
 _DEFINED = re.compile(
-    r"\b(?:def|func|function|fn|fun|const|let|var|val|static|private|public|protected|\w+)\s+(\w+)\s*[(=]"
+    r"\b(?:def|func|function|fn|fun|const|let|var|val)\s+(?:\([^)]*\)\s*)?(\w+)\s*[(=]"
+    r"|^(?!(?:return|for|if|while|else|elif|await|throw|raise|new|yield|case)\b)(?:[\w<>\[\],.?]+\s+)+(\w+)\s*\(",
+    re.MULTILINE,
 )
 
 
@@ -87,14 +89,14 @@ def _rewritten(diff: Diff) -> bool:
 
     Calls that came anew have to be defined by the change itself: they were extracted.
     """
-    if not diff.removed or not diff.added:
+    if not diff.before or not diff.block:
         return False
     if _literals(diff.before) != _literals(diff.block):
         return False
     if _OPERATOR.findall(_bare(diff.before)) and _operators(diff.before) != _operators(diff.block):
         return False
     gone, came = set(_CALL.findall(_bare(diff.before))), set(_CALL.findall(_bare(diff.block)))
-    defined = set(_DEFINED.findall(diff.block))
+    defined = {name for found in _DEFINED.findall(diff.block) for name in found if name}
     words = words_of(diff.before) - words_of(diff.block)
     return gone <= came and came - gone <= defined and not words
 

@@ -10,7 +10,7 @@ _TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.:/-][A-Za-z_][A-Za-z0-9_]*)*")
 _NUMBER = re.compile(r"\d[\d_]*(?:\.\d+)?")
 _ON = re.compile(r"\b(true|on|yes|enabled)\b", re.IGNORECASE)
 _OFF = re.compile(r"\b(false|off|no|disabled)\b", re.IGNORECASE)
-_SERIES = re.compile(r"^series service=(\S+) .*?baseline=(\S+) extreme=(\S+) .*?last=(\S+)")
+_SERIES = re.compile(r"^series service=(\S+) .*?baseline=([\d.]+) extreme=([\d.]+) .*?last=([\d.]+)")
 
 
 def is_tied(by: str, change: Deployed, near: set[str], world: World) -> bool:
@@ -83,7 +83,12 @@ def _spelled(lines: Iterable[str]) -> set[str]:
 def _limit_stepped(change: Deployed, world: World) -> bool:
     for lines in world.lines.values():
         for found in filter(None, map(_SERIES.match, lines)):
-            steps = {found[3], found[4]} & _numbers(change.plus)
-            if found[1] == change.service and {found[2]} & _numbers(change.minus) and steps:
+            old, new = _scaled(change.minus), _scaled(change.plus)
+            if found[1] == change.service and float(found[2]) in old and {float(found[3]), float(found[4])} & new:
                 return True
     return False
+
+
+def _scaled(lines: Iterable[str]) -> set[float]:
+    """Return the numbers of lines in every unit that a limit may be measured in."""
+    return {float(number) * unit for number in _numbers(lines) for unit in (1.0, 1000.0, 1024.0, 1024.0**2, 0.001)}
