@@ -17,6 +17,8 @@ from graph.models.calling import call_model
 from graph.models.replies import ModelFailure
 from graph.parts import Parts
 from graph.recording import Recorder
+from graph.state import DiagnosisState
+from graph.views import budget_of, limits_of
 
 T = TypeVar("T")
 
@@ -50,10 +52,14 @@ class Answer(Generic[T]):
 
 
 async def ask_model(
-    question: Question[T], *, budget: Budget, limits: Limits, parts: Parts, recorder: Recorder
+    question: Question[T], state: DiagnosisState, parts: Parts, recorder: Recorder, *, limits: Limits | None = None
 ) -> Answer[T]:
-    """Ask until there is a usable answer, the attempts are used up, or a budget forbids the next one."""
-    answer: Answer[T] = Answer(budget)
+    """Ask until there is a usable answer, the attempts are used up, or a budget forbids the next one.
+
+    `limits`: narrower ones than the run's, None for the run's own.
+    """
+    limits = limits or limits_of(state)
+    answer: Answer[T] = Answer(budget_of(state))
     for _ in range(limits.model_attempts):
         forbidden = model_call_forbidden(answer.budget, limits, question.component, parts.now())
         if forbidden:

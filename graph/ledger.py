@@ -79,8 +79,8 @@ async def _bounded(work: Awaitable[T]) -> T:
     raise LedgerUnavailable
 
 
-def gaps_of(reader: str, checked: Mapping[str, Checked]) -> list[dict[str, Any]]:
-    """Return what the node `reader` couldn't believe of what `Ledger.verified` returned, for the run's record.
+def gaps_after(state: Mapping[str, Any], reader: str, checked: Mapping[str, Checked]) -> list[dict[str, Any]]:
+    """Return the run's `ledger_gaps` with what the node `reader` couldn't believe of what `Ledger.verified` returned.
 
     An ERROR record is believed: its code stands in it.
     """
@@ -89,7 +89,8 @@ def gaps_of(reader: str, checked: Mapping[str, Checked]) -> list[dict[str, Any]]
         for call_id, found in checked.items()
         if isinstance(found, LimitationCode) or found is SourceError.LEDGER_UNAVAILABLE
     }
-    return [{"reader": reader, "call_id": call_id, "code": code.value} for call_id, code in unbelieved.items()]
+    found_now = [{"reader": reader, "call_id": call_id, "code": code.value} for call_id, code in unbelieved.items()]
+    return [*(state.get("ledger_gaps") or ()), *found_now]
 
 
 def records_of(checked: Mapping[str, Checked]) -> dict[str, VerifiedRecord]:

@@ -9,9 +9,10 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
 from graph.contract.vocabulary import ModelComponent
-from graph.ledger import Ledger
+from graph.ledger import Checked, Ledger
 from graph.settings import DiagnosisContext, HarnessSettings
 from graph.state import DiagnosisState
+from graph.views import keys_of
 from tools.base import EvidenceTool
 
 Models = Mapping[ModelComponent, BaseChatModel]
@@ -45,6 +46,10 @@ class Parts:
     def model(self, component: ModelComponent, state: DiagnosisState) -> BaseChatModel:
         """Return the model that serves a component in this run."""
         return (self.offline if state.get("handed_over") else self.models)[component]
+
+    async def checked(self, state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> dict[str, Checked]:
+        """Return what checking each of the run's canonical records gives now, by call id; nothing is raised."""
+        return await self.ledger(state, runtime).verified(keys_of(state), now=self.now())
 
     def ledger(self, state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Ledger:
         """Return the run's ledger on the runtime's store, or on the graph's own where the runtime has none."""

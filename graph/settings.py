@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableVariable
 
-from graph.contract.limits import Limits
+from graph.contract.limits import Budgets, Limits, Thresholds
 from graph.models.calling import ModelCapabilities
 
 CONFIG_FILE_VARIABLE = "HARNESS_CONFIG_FILE"
@@ -41,22 +41,12 @@ class _Group(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class ChatSettings(_Group):
+class ChatSettings(Thresholds):
     """Thresholds of collection: `harness.chat`."""
 
-    stop_after_consecutive_no_gain: int = Field(default=2, ge=1)
-    stop_after_consecutive_protocol_violations: int = Field(default=3, ge=1)
 
-
-class BudgetSettings(_Group):
-    """The six budgets: `harness.budget`. Bytes are UTF-8 bytes of observations; seconds are wall time of a run."""
-
-    max_model_calls: int = Field(default=12, ge=1)
-    max_tool_calls: int = Field(default=10, ge=1)
-    max_tool_requests: int = Field(default=16, ge=1)
-    max_tokens: int = Field(default=60_000, ge=1)
-    max_observation_bytes: int = Field(default=256 * 1024, ge=1)
-    max_seconds: float = Field(default=180.0, gt=0)
+class BudgetSettings(Budgets):
+    """The six budgets: `harness.budget`."""
 
 
 class ReleaseSettings(_Group):
@@ -98,9 +88,7 @@ class ToolSettings(_Group):
     observation_bytes: int = Field(default=8 * 1024, ge=256)
 
 
-class ModelSettings(_Group):
-    """Model names by component, waits, attempts, and what the endpoint can do: `harness.model`."""
-
+class _Asking(_Group):
     default: str = "gpt-4.1-mini"
     router: str | None = None
     diagnosis: str | None = None
@@ -114,12 +102,10 @@ class ModelSettings(_Group):
     temperature_sent: bool = True
     max_tokens: int = Field(default=4096, ge=64)
     max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
-    strict_schemas: bool = False
-    parallel_tool_calls_flag: bool = False
-    tool_choice: bool = False
-    usage_reported: bool = True
-    keep_tools_after_stop: bool = True
-    enumerate_pending_id: bool = False
+
+
+class ModelSettings(ModelCapabilities, _Asking):
+    """Model names by component, waits, attempts, and what the endpoint can do: `harness.model`."""
 
     def capabilities(self) -> ModelCapabilities:
         """Return what the endpoint can do, as the flags say; never guessed from a model's name."""

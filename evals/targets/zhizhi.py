@@ -37,7 +37,7 @@ from graph.record import run_record, write_record
 from graph.running import diagnose
 from graph.settings import DiagnosisContext, HarnessSettings
 from graph.state import DiagnosisState
-from graph.views import draft_of, keys_of
+from graph.views import draft_of
 from tools.base import EvidenceTool
 
 THREAD = "case"
@@ -130,7 +130,7 @@ def make_open_guard(parts: Parts) -> Node[Literal["semantic_guard"]]:
     async def open_guard(
         state: DiagnosisState, runtime: Runtime[DiagnosisContext]
     ) -> Command[Literal["semantic_guard"]]:
-        records = records_of(await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now()))
+        records = records_of(await parts.checked(state, runtime))
         sources = [source.model_dump(mode="json") for source in cited_sources(draft_of(state), records)]
         return Command(goto="semantic_guard", update={"verified_sources": sources})
 

@@ -8,19 +8,31 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Limits(BaseModel):
-    """Thresholds, budgets, attempts and waits of a run. Copied from the settings by `open_run`, then fixed."""
-
+class _Fixed(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Thresholds(_Fixed):
+    """When collection is told to stop."""
 
     stop_after_consecutive_no_gain: int = Field(default=2, ge=1)
     stop_after_consecutive_protocol_violations: int = Field(default=3, ge=1)
+
+
+class Budgets(_Fixed):
+    """The six budgets. Bytes are UTF-8 bytes of observations; seconds are wall time of a run."""
+
     max_model_calls: int = Field(default=12, ge=1)
     max_tool_calls: int = Field(default=10, ge=1)
     max_tool_requests: int = Field(default=16, ge=1)
     max_tokens: int = Field(default=60_000, ge=1)
     max_observation_bytes: int = Field(default=256 * 1024, ge=1)
     max_seconds: float = Field(default=180.0, gt=0)
+
+
+class Limits(Budgets, Thresholds):
+    """Thresholds, budgets, attempts and waits of a run. Copied from the settings by `open_run`, then fixed."""
+
     model_attempts: int = Field(default=2, ge=1)
     """Technical attempts of one model call; each is an admitted call of its own."""
     tool_repeats: int = Field(default=2, ge=0)

@@ -22,6 +22,7 @@ from graph.contract.vocabulary import (
     Provenance,
     ReleaseOutcome,
     RelevanceLevel,
+    StopReason,
 )
 
 Locale = Literal["zh", "en"]
@@ -62,6 +63,16 @@ WITHOUT_FACTS: Mapping[Ending, Decision] = MappingProxyType(
     }
 )
 """The same without a fact. A verified draft without a fact can't be: it fails closed."""
+
+
+ENDING_BY_STOP: Mapping[StopReason, Ending] = MappingProxyType(
+    {
+        StopReason.INFORMATION_SATURATED: Ending.SATURATED,
+        StopReason.PROGRESS_PROTOCOL_VIOLATED: Ending.PROTOCOL_STOPPED,
+        StopReason.BUDGET_LIMIT_REACHED: Ending.BUDGET_STOPPED,
+    }
+)
+"""How a run ended that a stop ended."""
 
 
 class VerifiedSource(BaseModel):

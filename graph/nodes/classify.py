@@ -18,7 +18,7 @@ from graph.parts import Parts
 from graph.recording import Recorder
 from graph.settings import DiagnosisContext
 from graph.state import DiagnosisState
-from graph.views import budget_of, incident_context, limits_of
+from graph.views import incident_context, limits_of
 from prompts.loader import render
 from tools.windows import window_of
 
@@ -79,9 +79,7 @@ async def _route(query: str, state: DiagnosisState, parts: Parts, recorder: Reco
     question = Question(ModelComponent.ROUTER, model, messages, lambda reply: parse_route(str(reply.text)))
     limits = limits_of(state)
     brief = {"model_attempts": 1, "model_timeout_seconds": limits.model_timeout_seconds * ROUTER_SHARE}
-    return await ask_model(
-        question, budget=budget_of(state), limits=limits.model_copy(update=brief), parts=parts, recorder=recorder
-    )
+    return await ask_model(question, state, parts, recorder, limits=limits.model_copy(update=brief))
 
 
 def not_a_diagnosis(

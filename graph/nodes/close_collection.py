@@ -12,10 +12,10 @@ from langgraph.types import Command
 from graph.contract.draft import Draft, DraftUnreadable, parse_draft
 from graph.contract.evidence import no_conclusion_references
 from graph.contract.records import VerifiedRecord
-from graph.contract.release import verified_source
+from graph.contract.release import ENDING_BY_STOP, verified_source
 from graph.contract.snapshot import LimitationWord, project_snapshot
 from graph.contract.vocabulary import Ending, FailureCode, LimitationCode, StopReason, TraceEventType
-from graph.ledger import Checked, gaps_of, records_of
+from graph.ledger import Checked, gaps_after, records_of
 from graph.nodes.edge import Node, contained
 from graph.parts import Parts
 from graph.recording import Recorder
@@ -32,7 +32,7 @@ def make_close_collection(parts: Parts) -> Node[To]:
     @contained(parts, on_failure="safe_fallback")
     async def close_collection(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
-        checked = await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now())
+        checked = await parts.checked(state, runtime)
         return closed(state, checked, recorder)
 
     return close_collection
@@ -41,7 +41,7 @@ def make_close_collection(parts: Parts) -> Node[To]:
 def closed(state: DiagnosisState, checked: Mapping[str, Checked], recorder: Recorder) -> Command[To]:
     """Return the snapshot, the parsed draft, and the way on, from what checking the ledger gave."""
     draft, ending = _read_draft(state)
-    gaps = [*(state.get("ledger_gaps") or ()), *gaps_of("close_collection", checked)]
+    gaps = gaps_after(state, "close_collection", checked)
     update = {**_snapshot(state, checked, ending, recorder), "draft_text": None, "ledger_gaps": gaps}
     if draft is not None:
         update |= {"draft": draft.model_dump(mode="json")}
@@ -66,8 +66,7 @@ def _read_draft(state: DiagnosisState) -> tuple[Draft | None, Ending | None]:
         return draft, Ending.NO_CONCLUSION
     stop = progress_of(state).stop_reason
     if stop and limits_of(state).conclusion_after_stop == "fallback":
-        saturated = stop is StopReason.INFORMATION_SATURATED
-        return None, Ending.SATURATED if saturated else Ending.PROTOCOL_STOPPED
+        return None, ENDING_BY_STOP[stop]
     return draft, None
 
 

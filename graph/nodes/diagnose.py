@@ -26,7 +26,7 @@ from graph.parts import Parts
 from graph.recording import Recorder
 from graph.settings import DiagnosisContext
 from graph.state import DiagnosisState, amended
-from graph.views import budget_of, incident_context, limits_of, progress_of, progress_update
+from graph.views import incident_context, limits_of, progress_of, progress_update
 from prompts.loader import render
 from tools.windows import window_of
 
@@ -79,8 +79,7 @@ async def _ask(state: DiagnosisState, parts: Parts, recorder: Recorder) -> Answe
         read=lambda reply: reply,
         tools=_schemas(state, parts),
     )
-    budget, limits = budget_of(state), limits_of(state)
-    return await ask_model(question, budget=budget, limits=limits, parts=parts, recorder=recorder)
+    return await ask_model(question, state, parts, recorder)
 
 
 def model_messages(state: DiagnosisState) -> list[BaseMessage]:

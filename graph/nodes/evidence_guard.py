@@ -13,13 +13,13 @@ from langgraph.types import Command
 from graph.contract.evidence import DraftViolation, check_draft
 from graph.contract.release import cited_sources
 from graph.contract.vocabulary import Ending, TraceEventType
-from graph.ledger import Checked, gaps_of, records_of
+from graph.ledger import Checked, gaps_after, records_of
 from graph.nodes.edge import Node, contained
 from graph.parts import Parts
 from graph.recording import Recorder
 from graph.settings import DiagnosisContext
 from graph.state import DiagnosisState
-from graph.views import draft_of, keys_of
+from graph.views import draft_of
 
 MAX_VIOLATIONS_TOLD = 16
 
@@ -32,7 +32,7 @@ def make_evidence_guard(parts: Parts) -> Node[To]:
     @contained(parts, on_failure="safe_fallback")
     async def evidence_guard(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
-        checked = await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now())
+        checked = await parts.checked(state, runtime)
         violations = await asyncio.to_thread(check_draft, draft_of(state), records_of(checked), zone=state["zone"])
         return judged(state, checked, violations, recorder)
 
@@ -46,7 +46,7 @@ def judged(
     recorder: Recorder,
 ) -> Command[To]:
     """Return the way on from what `check_draft` held against the draft."""
-    gaps = [*(state.get("ledger_gaps") or ()), *gaps_of("evidence_guard", checked)]
+    gaps = gaps_after(state, "evidence_guard", checked)
     codes = tuple(dict.fromkeys(violation.code for violation in violations))[:MAX_VIOLATIONS_TOLD]
     recorder.event(TraceEventType.EVIDENCE_GUARD, passed=not violations, violations=codes)
     update = {"ledger_gaps": gaps, **recorder.flush()}

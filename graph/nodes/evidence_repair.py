@@ -15,7 +15,7 @@ from langgraph.types import Command
 from graph.asking import Answer, Question, ask_model
 from graph.contract.draft import Draft, DraftUnreadable, parse_draft
 from graph.contract.vocabulary import Ending, ModelComponent, TraceEventType
-from graph.ledger import Checked, gaps_of, records_of
+from graph.ledger import Checked, gaps_after, records_of
 from graph.nodes.close_collection import no_conclusion
 from graph.nodes.edge import Node, contained
 from graph.nodes.evidence_json import evidence_json
@@ -23,7 +23,7 @@ from graph.parts import Parts
 from graph.recording import Recorder
 from graph.settings import DiagnosisContext
 from graph.state import DiagnosisState
-from graph.views import budget_of, draft_of, keys_of, limits_of
+from graph.views import draft_of
 from prompts.loader import render
 
 To = Literal["evidence_guard", "safe_fallback"]
@@ -35,7 +35,7 @@ def make_evidence_repair(parts: Parts) -> Node[To]:
     @contained(parts, on_failure="safe_fallback")
     async def evidence_repair(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
-        checked = await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now())
+        checked = await parts.checked(state, runtime)
         records = records_of(checked)
         draft = draft_of(state)
         body = {
@@ -49,8 +49,7 @@ def make_evidence_repair(parts: Parts) -> Node[To]:
         ]
         component = ModelComponent.EVIDENCE_REPAIR
         question = Question(component, parts.model(component, state), messages, lambda reply: str(reply.text))
-        budget, limits = budget_of(state), limits_of(state)
-        answer = await ask_model(question, budget=budget, limits=limits, parts=parts, recorder=recorder)
+        answer = await ask_model(question, state, parts, recorder)
         return repaired(state, checked, answer, recorder)
 
     return evidence_repair
@@ -65,7 +64,7 @@ def repaired(
     update: dict[str, Any] = {
         "budget": answer.budget.model_dump(mode="json"),
         "repaired": True,
-        "ledger_gaps": [*(state.get("ledger_gaps") or ()), *gaps_of("evidence_repair", checked)],
+        "ledger_gaps": gaps_after(state, "evidence_repair", checked),
         **recorder.flush(),
     }
     if answer.value is not None:

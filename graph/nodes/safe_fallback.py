@@ -19,7 +19,7 @@ from graph.contract.gaps import (
 )
 from graph.contract.records import InvocationRecord
 from graph.contract.vocabulary import InvocationStatus
-from graph.ledger import Ledger, LedgerUnavailable, gaps_of, records_of
+from graph.ledger import Ledger, LedgerUnavailable, gaps_after, records_of
 from graph.nodes.edge import Node, contained
 from graph.parts import Parts
 from graph.settings import DiagnosisContext
@@ -35,16 +35,15 @@ def make_safe_fallback(parts: Parts) -> Node[To]:
 
     @contained(parts, on_failure="release")
     async def safe_fallback(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
-        ledger = parts.ledger(state, runtime)
-        checked = await ledger.verified(keys_of(state), now=parts.now())
+        checked = await parts.checked(state, runtime)
         records = list(records_of(checked).values())
         asked = Asked(
             answered=records,
-            failed=await _failed(state, ledger, parts),
+            failed=await _failed(state, parts.ledger(state, runtime), parts),
             suggested=suggestions(incident_context(state), parts.tools.values()),
             pastes={r.call_id: parts.tools[r.tool_name].paste(r.scope) for r in records},
         )
-        gaps = [*(state.get("ledger_gaps") or ()), *gaps_of("safe_fallback", checked)]
+        gaps = gaps_after(state, "safe_fallback", checked)
         return Command(goto="release", update={"help": helpful(asked), "ledger_gaps": gaps})
 
     return safe_fallback

@@ -20,7 +20,7 @@ from graph.parts import Parts
 from graph.recording import Recorder
 from graph.settings import DiagnosisContext
 from graph.state import DiagnosisState
-from graph.views import budget_of, draft_of, keys_of, limits_of
+from graph.views import draft_of
 from prompts.loader import render
 
 To = Literal["release", "safe_fallback"]
@@ -32,7 +32,7 @@ def make_semantic_guard(parts: Parts) -> Node[To]:
     @contained(parts, on_failure="safe_fallback")
     async def semantic_guard(state: DiagnosisState, runtime: Runtime[DiagnosisContext]) -> Command[To]:
         recorder = Recorder(parts.clock, state, runtime.stream_writer)
-        records = records_of(await parts.ledger(state, runtime).verified(keys_of(state), now=parts.now()))
+        records = records_of(await parts.checked(state, runtime))
         draft = draft_of(state)
         body = {"draft": state["draft"], "evidence": evidence_json(draft, records, cited_only=True)}
         messages: list[BaseMessage] = [
@@ -42,8 +42,7 @@ def make_semantic_guard(parts: Parts) -> Node[To]:
         component = ModelComponent.SEMANTIC_GUARD
         model = parts.model(component, state)
         question = Question(component, model, messages, lambda reply: parse_verdict(str(reply.text)))
-        budget, limits = budget_of(state), limits_of(state)
-        answer = await ask_model(question, budget=budget, limits=limits, parts=parts, recorder=recorder)
+        answer = await ask_model(question, state, parts, recorder)
         return reviewed(answer, recorder)
 
     return semantic_guard

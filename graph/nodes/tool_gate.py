@@ -11,6 +11,7 @@ from langgraph.types import Command
 
 from graph.collecting import Admitted, Collected, collect
 from graph.contract.admission import Admission, GateState, Verdict, admit
+from graph.contract.release import ENDING_BY_STOP
 from graph.contract.trace import UNSUPPORTED_TOOL_NAME
 from graph.contract.vocabulary import Ending, StopReason, TraceEventType
 from graph.envelope import ReadRequest, read_requests, rejection_message
@@ -22,12 +23,6 @@ from graph.state import DiagnosisState
 from graph.views import budget_of, incident_context, keys_of, limits_of, progress_of, progress_update, request_of
 
 To = Literal["evaluate_gain", "diagnose", "close_collection"]
-
-ENDING_BY_STOP = {
-    StopReason.INFORMATION_SATURATED: Ending.SATURATED,
-    StopReason.PROGRESS_PROTOCOL_VIOLATED: Ending.PROTOCOL_STOPPED,
-    StopReason.BUDGET_LIMIT_REACHED: Ending.BUDGET_STOPPED,
-}
 
 
 def make_tool_gate(parts: Parts) -> Node[To]:

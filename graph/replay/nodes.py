@@ -30,7 +30,7 @@ from graph.contract.vocabulary import (
     TraceEventType,
 )
 from graph.envelope import rejection_message
-from graph.ledger import Checked, gaps_of, records_of
+from graph.ledger import Checked, gaps_after, records_of
 from graph.nodes.classify import not_a_diagnosis
 from graph.nodes.close_collection import closed
 from graph.nodes.diagnose import answered, away, budget_stop, model_failed
@@ -275,7 +275,7 @@ class Replay(Testimony):
             suggested=self._inputs.suggested,
             pastes={record.call_id: str(self._entries[record.call_id].paste) for record in records},
         )
-        gaps = [*self.state["ledger_gaps"], *gaps_of("safe_fallback", checked)]
+        gaps = gaps_after(self.state, "safe_fallback", checked)
         return Command(goto="release", update={"help": helpful(asked), "ledger_gaps": gaps})
 
     def _failures(self, checked: Mapping[str, Checked]) -> list[Entry]:
