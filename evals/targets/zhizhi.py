@@ -10,17 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
+from typing_extensions import override
 
 from evals.cases import Attempt, Case, Target
 from evals.targets import WITHOUT_EVIDENCE_GUARD, WITHOUT_SEMANTIC_GUARD, WITHOUT_STOP
@@ -29,7 +26,7 @@ from graph.agent import DiagnosisGraph, compile_graph, lay_out
 from graph.contract.release import cited_sources
 from graph.contract.vocabulary import ModelComponent
 from graph.ledger import records_of
-from graph.models.offline import OFFLINE_MODEL_NAME, offline_models
+from graph.models.offline import OFFLINE_MODEL_NAME, OfflineChatModel, offline_models
 from graph.models.registry import GivenModels, choose_models
 from graph.nodes.edge import Node, contained
 from graph.parts import Parts
@@ -137,23 +134,12 @@ def make_open_guard(parts: Parts) -> Node[Literal["semantic_guard"]]:
     return open_guard
 
 
-class Nodding(BaseChatModel):
+class Nodding(OfflineChatModel):
     """A SemanticGuard's model that finds everything supported."""
 
-    @property
-    def _llm_type(self) -> str:
-        return "nodding"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        unspent = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
-        verdict = AIMessage('{"verdict": "SUPPORTED", "reason": ""}', usage_metadata=unspent)
-        return ChatResult(generations=[ChatGeneration(message=verdict)])
+    @override
+    def answer(self, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]]) -> AIMessage:
+        return AIMessage('{"verdict": "SUPPORTED", "reason": ""}')
 
 
 def _by_name(tools: Sequence[EvidenceTool]) -> Mapping[str, EvidenceTool]:

@@ -9,15 +9,15 @@ from typing import Any
 
 from pydantic import Field
 
-from tools.base import EvidenceTool, IncidentContext
-from tools.frozen.database import Database, Loaded, Quality, Rows, Source
-from tools.frozen.layout import expected
+from tools.base import IncidentContext
+from tools.frozen.database import Loaded, Quality, Rows, Source
 from tools.frozen.lines import Page, moment, number, unit
 from tools.frozen.records import judged, load_documents
 from tools.frozen.scopes import WindowedArguments, bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.series import Reduced, Series, reduce_series
 from tools.frozen.sql import Document, literal
+from tools.frozen.windowed import WindowedTool
 from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Provenance, Scope
 
 MAX_SERIES = 60
@@ -83,7 +83,7 @@ class MetricsArguments(WindowedArguments):
     metric: str | None = Field(description="指标名；不限时填 null")
 
 
-class MetricsTool(EvidenceTool):
+class MetricsTool(WindowedTool):
     """Reduces metric series: baseline, onset, direction, extreme, gaps. MEASURED, DIRECT.
 
     | argument | in the scope | normalized |
@@ -103,19 +103,13 @@ class MetricsTool(EvidenceTool):
     description = "查询指标序列，归纳为基线、变化起点、方向、极值与缺口；按变化起点先后排列。"
     kind = EvidenceKind.METRICS
     arguments = MetricsArguments
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._path = expected(database.directory, "metrics")
+    part = "metrics"
 
     def normalize(self, arguments: MetricsArguments, incident: IncidentContext) -> Scope:
         return windowed(incident, arguments.start, arguments.end, service=arguments.service, metric=arguments.metric)
 
-    async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
-        return await self._database.ask(incident.zone, lambda rows, loaded: _answer(rows, loaded, scope))
-
-    def suggest(self, incident: IncidentContext) -> Scope | None:
-        return windowed(incident, None, None)
+    def answer(self, rows: Rows, loaded: Loaded, scope: Scope) -> Evidence:
+        return _answer(rows, loaded, scope)
 
     def paste(self, scope: Scope) -> str:
         start, end = bounds(scope)

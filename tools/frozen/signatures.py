@@ -2,15 +2,14 @@
 """Error signatures of a frozen incident: what the logs say that they didn't say before."""
 
 from pathlib import Path
-from typing import Any
 
-from tools.base import EvidenceTool, IncidentContext
-from tools.frozen.database import Database, Loaded, Row, Rows
-from tools.frozen.layout import expected
+from tools.base import IncidentContext
+from tools.frozen.database import Loaded, Row, Rows
 from tools.frozen.lines import MAX_TEXT, Page, field, fields, moment, plain
 from tools.frozen.scopes import WindowedArguments, bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.sql import literal
+from tools.frozen.windowed import WindowedTool
 from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Provenance, Scope
 
 MAX_SIGNATURES = 24
@@ -104,7 +103,7 @@ _FOUND = f"""
     """
 
 
-class SignaturesTool(EvidenceTool):
+class SignaturesTool(WindowedTool):
     """Finds log signatures that are new or have grown, in the raw lines. TEXT, DIRECT.
 
     | argument | in the scope | normalized |
@@ -126,19 +125,13 @@ class SignaturesTool(EvidenceTool):
     description = "在原始日志中找出相对基线新增或明显增多的错误特征，附首末时间、次数与样例。"
     kind = EvidenceKind.LOGS
     arguments = WindowedArguments
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._path = expected(database.directory, "logs")
+    part = "logs"
 
     def normalize(self, arguments: WindowedArguments, incident: IncidentContext) -> Scope:
         return windowed(incident, arguments.start, arguments.end, service=arguments.service)
 
-    async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
-        return await self._database.ask(incident.zone, lambda rows, loaded: _answer(rows, loaded, scope))
-
-    def suggest(self, incident: IncidentContext) -> Scope | None:
-        return windowed(incident, None, None)
+    def answer(self, rows: Rows, loaded: Loaded, scope: Scope) -> Evidence:
+        return _answer(rows, loaded, scope)
 
     def paste(self, scope: Scope) -> str:
         return paste_logs(

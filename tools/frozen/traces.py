@@ -6,13 +6,13 @@ from typing import Any
 
 from pydantic import Field
 
-from tools.base import EvidenceTool, IncidentContext
-from tools.frozen.database import Database, Loaded, Row, Rows
-from tools.frozen.layout import expected
+from tools.base import IncidentContext
+from tools.frozen.database import Loaded, Row, Rows
 from tools.frozen.lines import MAX_TEXT, Page, field, fields, moment, number, plain
 from tools.frozen.scopes import WindowedArguments, bounds, windowed
 from tools.frozen.selectors import resolve
 from tools.frozen.sql import literal
+from tools.frozen.windowed import WindowedTool
 from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Provenance, Scope
 
 MAX_ORIGINS = 6
@@ -72,7 +72,7 @@ class TracesArguments(WindowedArguments):
     operation: str | None = Field(description="操作（span 名）；不限时填 null")
 
 
-class TracesTool(EvidenceTool):
+class TracesTool(WindowedTool):
     """Tells which span failed first, the calls between services, and the failing and slow spans. MEASURED, DIRECT.
 
     | argument | in the scope | normalized |
@@ -91,21 +91,15 @@ class TracesTool(EvidenceTool):
     description = "查询调用链：最先失败的环节、服务间调用与错误、失败和偏慢的 span。"
     kind = EvidenceKind.TRACES
     arguments = TracesArguments
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._path = expected(database.directory, "traces")
+    part = "traces"
 
     def normalize(self, arguments: TracesArguments, incident: IncidentContext) -> Scope:
         return windowed(
             incident, arguments.start, arguments.end, service=arguments.service, operation=arguments.operation
         )
 
-    async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
-        return await self._database.ask(incident.zone, lambda rows, loaded: _answer(rows, loaded, scope))
-
-    def suggest(self, incident: IncidentContext) -> Scope | None:
-        return windowed(incident, None, None)
+    def answer(self, rows: Rows, loaded: Loaded, scope: Scope) -> Evidence:
+        return _answer(rows, loaded, scope)
 
     def paste(self, scope: Scope) -> str:
         start, end = bounds(scope)

@@ -1,6 +1,7 @@
 """Personas that conclude what nothing proves: at once, with forged citations, with forged or with true quotes."""
 
 import json
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -41,9 +42,9 @@ class Accuser(Persona):
             return request(heard, (wanted, {}))
         return self.accuse(heard)
 
+    @abstractmethod
     def accuse(self, heard: Heard) -> AIMessage:
         """Return the report with the quotes and ids that this character makes up."""
-        raise NotImplementedError
 
     def repaired(self, repair: Mapping[str, Any]) -> AIMessage:
         """Return the report as it was: told what is wrong with it, this character insists."""

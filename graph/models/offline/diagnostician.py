@@ -14,7 +14,8 @@ from graph.models.offline.assessment import assess
 from graph.models.offline.chat import OfflineChatModel
 from graph.models.offline.cluster import diagnose_cluster, is_about_cluster
 from graph.models.offline.facts import read_case
-from graph.models.offline.plan import Question, gain_of_pending, next_question
+from graph.models.offline.plan import gain_of_pending, next_question
+from graph.models.offline.questions import Question
 from graph.models.offline.report import write_draft, write_missing
 from graph.models.offline.transcript import Transcript, read_transcript
 from graph.models.offline.wording import language_of

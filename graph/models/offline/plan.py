@@ -1,12 +1,11 @@
 """Which bounded question to ask next, and whether the last answer was a gain."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from graph.models.offline.assessment import Assessment, assess, onset_of
 from graph.models.offline.facts import read_case
+from graph.models.offline.questions import Question, budget_is_left, closed_questions
 from graph.models.offline.suspects import live_changes
 from graph.models.offline.ties import SAMPLING
 from graph.models.offline.transcript import Observation, Transcript
@@ -15,22 +14,6 @@ MAX_CALLS = 8
 """Tool calls in one run: within the default budget of model calls with a draft to come; contract, "Budgets"."""
 MAX_REQUESTS = 12
 """Requests, rejected ones included."""
-_PASSING = ("BACKEND_TIMEOUT", "BACKEND_UNAVAILABLE", "INTERRUPTED")
-_WITHOUT_EFFECT = ("INVALID_PROGRESS_PROTOCOL", "PARALLEL_TOOL_REQUEST")
-
-
-@dataclass(frozen=True)
-class Question:
-    """One tool call to make."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-
-    @property
-    def key(self) -> str:
-        """A text that is the same for the same question."""
-        known = {key: value for key, value in self.arguments.items() if value is not None}
-        return f"{self.tool} {json.dumps(known, sort_keys=True, ensure_ascii=False, default=str)}"
 
 
 def next_question(transcript: Transcript, tools: Mapping[str, Mapping[str, Any]], now: Assessment) -> Question | None:
@@ -41,7 +24,7 @@ def next_question(transcript: Transcript, tools: Mapping[str, Mapping[str, Any]]
     """
     if transcript.stopped or not _may_ask(transcript):
         return None
-    closed = _closed(transcript)
+    closed = closed_questions(transcript)
     for wanted in _wanted(transcript, now):
         schema = tools.get(wanted.tool)
         question = _fitted(wanted, schema, now) if schema is not None else None
@@ -66,20 +49,7 @@ def gain_of_pending(transcript: Transcript) -> str:
 def _may_ask(transcript: Transcript) -> bool:
     if len(transcript.observations) >= MAX_CALLS or len(transcript.requests) >= MAX_REQUESTS:
         return False
-    return not any(answer.get("code") == "BUDGET_LIMIT_REACHED" for answer in transcript.answers)
-
-
-def _closed(transcript: Transcript) -> set[str]:
-    closed: set[str] = set()
-    failed: set[str] = set()
-    for request, answer in zip(transcript.requests, transcript.answers, strict=True):
-        key = Question(request.tool, request.arguments).key
-        code = answer.get("code")
-        if code in _WITHOUT_EFFECT or (code in _PASSING and key not in failed):
-            failed.add(key) if code in _PASSING else None
-            continue
-        closed.add(key)
-    return closed
+    return budget_is_left(transcript)
 
 
 def _wanted(transcript: Transcript, now: Assessment) -> Iterator[Question]:

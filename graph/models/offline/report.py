@@ -5,9 +5,9 @@ Source: contract, "Draft" and "EvidenceGuard".
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from graph.models.offline.analyses import Analyses
 from graph.models.offline.assessment import Assessment, onset_of
 from graph.models.offline.facts import Change, Source
 from graph.models.offline.suspects import live_changes
@@ -19,25 +19,8 @@ _VICTIMS = 4
 _CODE_LINES = 6
 
 
-@dataclass
-class _Draft:
-    language: str
-    analyses: list[dict[str, Any]] = field(default_factory=list)
-
-    def add(self, kind: str, text: str, sources: Iterable[Source], quotes: Iterable[str] = ()) -> str:
-        """Add an analysis and return its id. Without `quotes` the lines of the sources are quoted."""
-        given = list(sources)
-        analysis_id = f"a{len(self.analyses) + 1}"
-        self.analyses.append(
-            {
-                "analysis_id": analysis_id,
-                "kind": kind,
-                "text": text,
-                "quotes": list(dict.fromkeys(quotes)) or list(dict.fromkeys(one.line.raw for one in given)),
-                "tool_call_ids": list(dict.fromkeys(one.call_id for one in given)),
-            }
-        )
-        return analysis_id
+class _Draft(Analyses):
+    """The analyses of this diagnosis."""
 
     def observe(self, key: str, source: Source) -> str | None:
         """Add what one line says; None where the line lacks a field of the sentence."""

@@ -7,9 +7,10 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import tool_call
 
 from graph.models.offline.cluster.facts import Case, read_case
-from graph.models.offline.cluster.plan import Question, next_question
+from graph.models.offline.cluster.plan import next_question
 from graph.models.offline.cluster.report import write_draft
 from graph.models.offline.cluster.verdict import judge, picture
+from graph.models.offline.questions import Question
 from graph.models.offline.transcript import Transcript
 from graph.models.offline.wording import language_of
 

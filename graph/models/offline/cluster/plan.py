@@ -1,9 +1,7 @@
 """Which bounded question to ask of a cluster next."""
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 from graph.models.offline.cluster.facts import CRASHING, Case, Seen, ill_pods, pod_rank
@@ -14,59 +12,29 @@ from graph.models.offline.cluster.scheduling import control_plane, failed_schedu
 from graph.models.offline.cluster.signs import database_users, whole
 from graph.models.offline.cluster.verdict import Verdict
 from graph.models.offline.cluster.volumes import waiting_for
+from graph.models.offline.questions import Question, budget_is_left, closed_questions
 from graph.models.offline.transcript import Transcript
 
 MAX_CALLS = 9
 """Requests in one run, refused ones included: with the draft they fill the default budget of model calls; contract,
 "Budgets"."""
 MAX_MANIFESTS = 4
-_PASSING = ("BACKEND_TIMEOUT", "BACKEND_UNAVAILABLE", "INTERRUPTED")
-_WITHOUT_EFFECT = ("INVALID_PROGRESS_PROTOCOL", "PARALLEL_TOOL_REQUEST")
 _SLOW = re.compile(r"latenc|slow|degrad|response time|time[ds]? ?out|延迟|变慢|缓慢|卡顿|性能|劣化|超时", re.IGNORECASE)
 _ENTRY = re.compile(r"front|gateway|ingress|dashboard|(^|-)(ui|web|edge)(-|$)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Question:
-    """One tool call to make; arguments that aren't given are null."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-
-    @property
-    def key(self) -> str:
-        """A text that is the same for the same question; display options don't count."""
-        known = {key: value for key, value in self.arguments.items() if value is not None and value is not True}
-        return f"{self.tool} {json.dumps(known, sort_keys=True, ensure_ascii=False)}"
 
 
 def next_question(transcript: Transcript, case: Case, verdict: Verdict) -> Question | None:
     """Return the next question, None where the cause is decided or nothing that could decide it is left to ask."""
     if transcript.stopped or verdict.found is not None or not _may_ask(transcript):
         return None
-    closed = _closed(transcript)
+    closed = closed_questions(transcript)
     return next((one for one in _wanted(case) if one.key not in closed), None)
 
 
 def _may_ask(transcript: Transcript) -> bool:
     if len(transcript.requests) >= MAX_CALLS:
         return False
-    return not any(answer.get("code") == "BUDGET_LIMIT_REACHED" for answer in transcript.answers)
-
-
-def _closed(transcript: Transcript) -> set[str]:
-    closed: set[str] = set()
-    failed: set[str] = set()
-    for request, answer in zip(transcript.requests, transcript.answers, strict=True):
-        key = Question(request.tool, request.arguments).key
-        code = answer.get("code")
-        if code in _WITHOUT_EFFECT:
-            continue
-        if code in _PASSING and key not in failed:
-            failed.add(key)
-        else:
-            closed.add(key)
-    return closed
+    return budget_is_left(transcript)
 
 
 def _wanted(case: Case) -> Iterator[Question]:

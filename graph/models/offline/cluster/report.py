@@ -5,13 +5,13 @@ Source: contract, "Draft" and "EvidenceGuard".
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from string import Formatter
 from typing import Any
 
+from graph.models.offline.analyses import Analyses
 from graph.models.offline.cluster.facts import Case, Finding, Seen, pod_rank
 from graph.models.offline.cluster.verdict import Verdict
 
@@ -30,24 +30,8 @@ def phrase_of(cause: str, language: str) -> str:
     return str(told[language]) if told else cause.replace("_", " ")
 
 
-@dataclass
-class _Draft:
-    language: str
-    analyses: list[dict[str, Any]] = field(default_factory=list)
-
-    def add(self, kind: str, text: str, sources: Iterable[Seen]) -> str:
-        given = list(sources)
-        analysis_id = f"a{len(self.analyses) + 1}"
-        self.analyses.append(
-            {
-                "analysis_id": analysis_id,
-                "kind": kind,
-                "text": text,
-                "quotes": list(dict.fromkeys(one.line.raw for one in given)),
-                "tool_call_ids": list(dict.fromkeys(one.call_id for one in given)),
-            }
-        )
-        return analysis_id
+class _Draft(Analyses):
+    """The analyses of this diagnosis."""
 
     def observe(self, seen: Seen) -> str | None:
         """Add what a line says; None where no sentence is made for such a line."""
