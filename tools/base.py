@@ -50,7 +50,8 @@ class Arguments(BaseModel):
 class SourceFailure(Exception):
     """Raised by a tool whose source can't answer. Carries codes and names, never another exception's text.
 
-    `near_names`: for UNKNOWN_SELECTOR, at most five names that this source does know. `field`: the argument at fault.
+    `near_names`: for UNKNOWN_SELECTOR, at most five names that this source does know; for ANSWER_TOO_LARGE, what the
+    question can be narrowed by. `field`: the argument at fault.
     """
 
     def __init__(self, code: SourceError, *, near_names: tuple[str, ...] = (), field: str | None = None) -> None:

@@ -65,6 +65,10 @@ class SourceError(StrEnum):
 
     BACKEND_UNAVAILABLE = "BACKEND_UNAVAILABLE"
     BACKEND_TIMEOUT = "BACKEND_TIMEOUT"
+    ACCESS_DENIED = "ACCESS_DENIED"
+    """The source is there, and doesn't let these credentials in."""
+    ANSWER_TOO_LARGE = "ANSWER_TOO_LARGE"
+    """The answer is beyond the bound; a narrower question is wanted."""
     QUERY_REJECTED = "QUERY_REJECTED"
     UNKNOWN_SELECTOR = "UNKNOWN_SELECTOR"
     SOURCE_MISSING = "SOURCE_MISSING"

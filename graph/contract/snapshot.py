@@ -21,6 +21,8 @@ QUALITY_BY_REMARK: Mapping[str, LimitationCode] = MappingProxyType(
     {
         "BROKEN_LINES": LimitationCode.BROKEN_LINES,
         "ZONE_ASSUMED": LimitationCode.ZONE_ASSUMED,
+        "SOURCE_FAILED": LimitationCode.SOURCE_INCOMPLETE,
+        "PARTIAL": LimitationCode.SOURCE_INCOMPLETE,
         SourceError.SOURCE_MISSING: LimitationCode.SOURCE_INCOMPLETE,
         SourceError.SOURCE_UNREADABLE: LimitationCode.SOURCE_INCOMPLETE,
     }

@@ -1,0 +1,156 @@
+"""What every configured source of live evidence has: settings, credentials, a name, and a probe for the doctor."""
+
+from abc import ABC, abstractmethod
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+from tools.base import SourceFailure
+from tools.vocabulary import EvidenceKind, SourceError
+
+MAX_BYTES = 16 * 1024 * 1024
+"""How much of one response is ever read, unless a source's settings say otherwise."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a source answered to the doctor: its clock (aware, UTC; None where it tells none), and what a sample query
+    found, in a few words without text of the source."""
+
+    server_time: datetime | None
+    sample: str
+
+
+class Source(ABC):
+    """One configured backend, opened: `name` is what the user called it. It connects when it is first asked."""
+
+    name: str
+
+    @abstractmethod
+    async def probe(self) -> Probe:
+        """Ask the backend's clock and a small sample query; raises SourceFailure where it can't answer."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Give back what is held open. Nothing may be asked afterwards."""
+
+
+class SourceSettings(BaseModel, ABC):
+    """Settings of one source: `HARNESS_SOURCE_<NAME>_<FIELD>`. A subclass has its `type` and says its `kind`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: ClassVar[EvidenceKind]
+    type: str
+    timeout_seconds: float = Field(default=10.0, gt=0, le=120)
+
+    @abstractmethod
+    def open(self, name: str) -> Source:
+        """Return the source under its name. Imports what is heavy, connects to nothing."""
+
+
+@dataclass(frozen=True)
+class HttpAccess:
+    """Where an HTTP backend is and how it lets us in; none of it is ever shown. `base_url` has no trailing slash.
+
+    `credentials` returns the headers that let a request in. It is asked for each one, so that a file whose content is
+    renewed keeps working; it raises SourceFailure(ACCESS_DENIED) where there's nothing that could be sent.
+    """
+
+    base_url: str
+    credentials: Callable[[], Mapping[str, str]] = dict
+    ca_file: Path | None = None
+    timeout_seconds: float = 10.0
+    max_bytes: int = MAX_BYTES
+
+
+class HttpSource(SourceSettings):
+    """Settings of a source behind HTTP: its base address, one way to be let in, and bounds.
+
+    Credentials come from the environment or from files, never from the address. `tenant` is sent as `X-Scope-OrgID`.
+    """
+
+    url: str
+    token: SecretStr | None = None
+    token_file: Path | None = None
+    username: str | None = None
+    password: SecretStr | None = None
+    password_file: Path | None = None
+    tenant: str | None = Field(default=None, pattern=r"^[\x21-\x7e]+$")
+    ca_file: Path | None = None
+    max_bytes: int = Field(default=MAX_BYTES, ge=1024)
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        return base_address(value)
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> "HttpSource":
+        ways = [way for way in (self.token, self.token_file, self.username) if way is not None]
+        if len(ways) > 1:
+            raise ValueError("one of token, token-file and username is enough")
+        if (self.password or self.password_file) and self.username is None:
+            raise ValueError("a password needs a username")
+        return self
+
+    def access(self) -> HttpAccess:
+        """Return how to reach the backend."""
+        return HttpAccess(
+            base_url=self.url,
+            credentials=self.credentials,
+            ca_file=self.ca_file,
+            timeout_seconds=self.timeout_seconds,
+            max_bytes=self.max_bytes,
+        )
+
+    def credentials(self) -> dict[str, str]:
+        """Return the headers that let a request in, files read now; raises SourceFailure(ACCESS_DENIED)."""
+        headers = {"X-Scope-OrgID": self.tenant} if self.tenant else {}
+        if token := secret_of(self.token, self.token_file):
+            headers["Authorization"] = f"Bearer {token}"
+        elif self.username is not None:
+            pair = f"{self.username}:{secret_of(self.password, self.password_file) or ''}"
+            headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+        return headers
+
+
+def base_address(value: str) -> str:
+    """Return an http(s) address without its trailing slash; raises ValueError where it's none, or holds credentials."""
+    try:
+        parts = urlsplit(value.strip())
+        fit = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fit = False
+    if not fit or not value.strip().isprintable() or " " in value.strip():
+        raise ValueError("expected an address such as https://prometheus.example:9090")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("expected an address without credentials; give username and password, or a token")
+    if parts.query or parts.fragment:
+        raise ValueError("expected an address without a query")
+    return value.strip().rstrip("/")
+
+
+def secret_of(said: SecretStr | None, file: Path | None) -> str | None:
+    """Return a credential: the text itself, else the file's content without white space at both ends, else None.
+
+    Blocking I/O. Raises SourceFailure(ACCESS_DENIED) where the file can't be read or what is in it can't be sent.
+    """
+    if said is not None:
+        secret = said.get_secret_value().strip()
+    elif file is not None:
+        try:
+            secret = file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            secret = ""
+    else:
+        return None
+    if not secret or not secret.isprintable():
+        raise SourceFailure(SourceError.ACCESS_DENIED)
+    return secret
