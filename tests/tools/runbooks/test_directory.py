@@ -9,7 +9,7 @@ from tools.runbooks import MAX_FILE_BYTES, MAX_SECTION_LINES, RunbookArguments, 
 from tools.vocabulary import Evidence, EvidenceStatus, Provenance, RelevanceLevel, SourceError
 
 INCIDENT = IncidentContext.model_validate({"as_of": "2026-06-18T07:10:30Z"})
-EXAMPLE = Path(__file__).parents[2] / "examples" / "incidents" / "payment-timeout" / "runbooks"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "incidents" / "payment-timeout" / "runbooks"
 
 DISK = """# 磁盘写满
 
