@@ -90,7 +90,7 @@ class SearchTool(EvidenceTool):
 
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         limit = min(getattr(arguments, "limit", None) or DEFAULT_LIMIT, MAX_LIMIT)
-        return await self._database.ask(incident.zone, lambda rows, loaded: _answer(rows, loaded, scope, limit))
+        return await self._database.ask(incident.zone, lambda rows, loaded: answer_search(rows, loaded, scope, limit))
 
     def suggest(self, incident: IncidentContext) -> Scope | None:
         named = {"service": incident.service, "contains": incident.error}
@@ -102,7 +102,9 @@ class SearchTool(EvidenceTool):
         return paste_logs(self._path, scope, "timestamp, severity_text, msg", "ORDER BY timestamp", tuple(extra))
 
 
-def _answer(rows: Rows, loaded: Loaded, scope: Scope, limit: int) -> Evidence:
+def answer_search(rows: Rows, loaded: Loaded, scope: Scope, limit: int) -> Evidence:
+    """Return the evidence of a scope from table `logs`, at most `limit` records; raises SourceFailure for a service
+    that isn't there."""
     known = known_services(rows)
     start, end = bounds(scope)
     question = {

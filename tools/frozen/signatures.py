@@ -17,15 +17,17 @@ GROWTH = 3.0
 """A signature has grown where some sixth of the incident part has at least this many times its baseline rate."""
 LEAST_INFORMATIONAL = 5
 """How often a signature below WARN must occur to be told."""
-_LEAST_SUSPICIOUS = 3
-_SURE = 5
+LEAST_SUSPICIOUS = 3
+"""How often a signature below WARN that sounds like trouble must occur to be told."""
+SURE = 5
+"""Records, and lengths of the time that they took, of silence before: then a young store's signature began in it."""
 
 _TROUBLE = (
     "error", "exception", "fail(ed|ure|ing)?", "fatal", "panic", "timed? ?out", "timeout", "refused", "denied",
     "killed", "oom\\w*", "unavailable", "expired?", "exhausted", "exceeded", "no space left", "unreachable", "rejected",
     "corrupt(ed)?", "deadlock", "throttl\\w+", "not found",
 )  # fmt: skip
-_SUSPICIOUS = r"(?i)\b(" + "|".join(_TROUBLE) + r")\b"
+SUSPICIOUS = r"(?i)\b(" + "|".join(_TROUBLE) + r")\b"
 
 GENERALIZED = (
     ("[\\x00-\\x1f]+", " "),
@@ -54,19 +56,19 @@ def generalized(column: str) -> str:
     return f"trim({sql})"
 
 
-_FIRST_LINE = "split_part(ltrim(message, chr(10)), chr(10), 1)"
+FIRST_LINE = "split_part(ltrim(message, chr(10)), chr(10), 1)"
 _SPAN = """
     SELECT min(moment), max(moment) FROM logs WHERE moment >= $lookback AND moment < $end
     """
 _FOUND = f"""
     WITH told AS (
         SELECT service, coalesce(severity, '-') AS severity, moment, message, extra,
-            {generalized(_FIRST_LINE)} AS signature
+            {generalized(FIRST_LINE)} AS signature
         FROM logs WHERE moment >= $first AND moment < $end AND list_contains($services, service)),
     dated AS (
-        SELECT *, CASE WHEN min(moment) OVER alike BETWEEN $start AND $pivot AND count(*) OVER alike >= {_SURE}
+        SELECT *, CASE WHEN min(moment) OVER alike BETWEEN $start AND $pivot AND count(*) OVER alike >= {SURE}
                 AND date_sub('us', $first, min(moment) OVER alike) * count(*) OVER alike
-                    >= {_SURE} * date_sub('us', min(moment) OVER alike, max(moment) OVER alike)
+                    >= {SURE} * date_sub('us', min(moment) OVER alike, max(moment) OVER alike)
             THEN min(moment) OVER alike ELSE $pivot END AS parted
         FROM told WINDOW alike AS (PARTITION BY service, severity, signature)),
     sliced AS (
@@ -89,14 +91,14 @@ _FOUND = f"""
         FROM counted GROUP BY service, severity, signature),
     judged AS (
         SELECT *, CASE WHEN severity IN ('FATAL', 'ERROR') THEN 0 WHEN severity = 'WARN' THEN 1
-                WHEN regexp_matches(signature, {literal(_SUSPICIOUS)}) THEN 2 ELSE 3 END AS rank,
+                WHEN regexp_matches(signature, {literal(SUSPICIOUS)}) THEN 2 ELSE 3 END AS rank,
             densest * 6 * greatest(before_us, 1) / (greatest(after_us, 1) * greatest(baseline, 3)) AS growth
         FROM summed WHERE records > 0)
     SELECT service, severity, CASE WHEN baseline = 0 THEN 'NEW' ELSE 'GROWN' END AS status, records, baseline,
         first_seen, last_seen, signature, sample['message'], sample['extra']
     FROM judged
     WHERE CASE WHEN baseline = 0
-        THEN rank <= 1 OR (rank = 2 AND records >= {_LEAST_SUSPICIOUS}) OR records >= {LEAST_INFORMATIONAL}
+        THEN rank <= 1 OR (rank = 2 AND records >= {LEAST_SUSPICIOUS}) OR records >= {LEAST_INFORMATIONAL}
         ELSE growth >= {GROWTH} AND densest >= CASE WHEN rank = 3 THEN 2 ELSE 1 END * {LEAST_INFORMATIONAL} END
     ORDER BY rank, status DESC, records DESC, first_seen, service, signature
     LIMIT $limit
@@ -169,12 +171,12 @@ def _answer(rows: Rows, loaded: Loaded, scope: Scope) -> Evidence:
             notes=loaded.notes,
         )
     page = Page(lines=3 * MAX_SIGNATURES)
-    shown = [row for row in found[:MAX_SIGNATURES] if page.add(_lines(row))]
+    shown = [row for row in found[:MAX_SIGNATURES] if page.add(signature_lines(row))]
     return Evidence(
         status=EvidenceStatus.EVIDENCE,
         provenance=Provenance.TEXT,
         content=tuple(page.lines),
-        summary="; ".join(_sentence(row) for row in shown[:4]),
+        summary="; ".join(signature_sentence(row) for row in shown[:4]),
         truncated=page.truncated or len(found) > MAX_SIGNATURES,
         components=tuple(dict.fromkeys(row[0] for row in shown)),
         notes=loaded.notes,
@@ -199,7 +201,9 @@ def _found(rows: Rows, scope: Scope, services: list[str]) -> list[Row]:
     )
 
 
-def _lines(row: Row) -> list[str]:
+def signature_lines(row: Row) -> list[str]:
+    """Return a signature's lines: of its service, severity, status, count, baseline count, first and last time (naive
+    UTC), text, and a sample's message and other fields."""
     service, severity, status, count, baseline, first_seen, last_seen, signature, sample, extra = row
     values = {
         "service": service,
@@ -219,7 +223,8 @@ def _lines(row: Row) -> list[str]:
     ]
 
 
-def _sentence(row: Row) -> str:
+def signature_sentence(row: Row) -> str:
+    """Return what a summary says of a signature, without its text; `row` as for `signature_lines`."""
     service, severity, status, count, baseline, first_seen, *_ = row
     return (
         f"{field(service)} {severity} signature {status}: {count} records since {moment(first_seen)}, {baseline} before"
