@@ -7,7 +7,7 @@ from pydantic import Field
 from tools.base import Arguments
 from tools.canonical import fold
 from tools.cluster.frozen import full_name
-from tools.cluster.kinds import CLUSTER_SCOPED, canonical_kind, workload_of
+from tools.cluster.kinds import CLUSTER_SCOPED, canonical_kind
 from tools.cluster.state import ClusterState
 from tools.vocabulary import Scope
 
@@ -122,13 +122,7 @@ def service_scope(state: ClusterState, service: str, namespace: str | None) -> S
 
 def app_scope(state: ClusterState, app: str) -> str:
     """Return an application's name; `deploy/cart` and the name of one of its pods stand for `cart`."""
-    bare = app.strip().casefold().rpartition("/")[2]
-    known = state.apps()
-    return bare if bare in known else next((one for one in _workloads(bare) if one in known), bare)
-
-
-def _workloads(name: str) -> tuple[str, str]:
-    return workload_of(name, "pods"), workload_of(name, "replicasets")
+    return state.app_named(app.strip().casefold().rpartition("/")[2])
 
 
 def component_scope(component: str) -> str:

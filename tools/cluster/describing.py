@@ -40,7 +40,18 @@ _HEAD = {
     "NewReplicaSet": "new_replica_set",
 }
 _REST_SKIPPED = frozenset(
-    ("Name", "Namespace", "Events", "Conditions", "Containers", "Init Containers", "Annotations", "Labels", "Volumes")
+    (
+        "Name",
+        "Namespace",
+        "Events",
+        "Conditions",
+        "Containers",
+        "Init Containers",
+        "Annotations",
+        "Labels",
+        "Volumes",
+        "Rollouts",
+    )
 )
 _SEVERAL = frozenset(("taints", "node_selectors", "selector"))
 """Fields whose further values stand on lines of their own."""
@@ -56,6 +67,7 @@ def describe_object(kind: str, namespace: str | None, name: str, text: str) -> E
         _head(kind, namespace, name, app, sections),
         *_events(f"{kind}/{name}", app, sections),
         *_conditions(kind, name, app, sections),
+        *_rollouts(kind, name, app, sections),
         *_containers(name, app, sections),
         *_volumes(name, app, sections),
         *_quota(name, namespace, sections),
@@ -132,6 +144,13 @@ def _conditions(kind: str, name: str, app: str, sections: list[Section]) -> Iter
             "reason": row.get("reason"),
         }
         yield line("condition", values, row.get("message", ""))
+
+
+def _rollouts(kind: str, name: str, app: str, sections: list[Section]) -> Iterator[str]:
+    """Yield what was rolled out, the newest first: the table `Rollouts` of a description that has one."""
+    for row in read_event_table(_section(sections, "Rollouts")[1:]):
+        images = row.pop("images", "")
+        yield line("rollout", {"object": f"{kind}/{name}", "app": app, **row}, images)
 
 
 def _blocks(rows: list[str]) -> Iterator[tuple[str, list[str]]]:

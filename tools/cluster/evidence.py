@@ -4,8 +4,11 @@ Source: `tools.vocabulary.Evidence.content`; contract, "Answers of tools".
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
+from tools.base import SourceFailure
+from tools.cluster.state import Answer, Told
 from tools.vocabulary import Evidence, EvidenceStatus, Provenance
 
 MAX_BYTES = 7_900
@@ -65,8 +68,22 @@ def nothing(summary: str, *, provenance: Provenance = Provenance.MEASURED) -> Ev
     return Evidence(status=EvidenceStatus.NO_EVIDENCE, provenance=provenance, summary=summary)
 
 
+def shown(answer: Answer, show: Callable[[Any], Evidence]) -> Evidence:
+    """Return what `show` makes of an answer, with the answer's remarks.
+
+    Raises SourceFailure where nothing was found and a part couldn't be asked: that proves no absence.
+    """
+    if not isinstance(answer, Told):
+        return show(answer)
+    evidence = show(answer.raw)
+    if answer.missing is not None and evidence.status is EvidenceStatus.NO_EVIDENCE:
+        raise SourceFailure(answer.missing)
+    truncated = evidence.truncated or answer.cut or answer.missing is not None
+    return evidence.model_copy(update={"truncated": truncated, "notes": (*evidence.notes, *answer.notes)})
+
+
 def named(items: Sequence[str]) -> str:
     """Return at most eight items of a summary, and how many more there are."""
-    shown = "; ".join(items[:MAX_SUMMARY_NAMES])
+    first = "; ".join(items[:MAX_SUMMARY_NAMES])
     rest = len(items) - MAX_SUMMARY_NAMES
-    return f"{shown}; {rest} more" if rest > 0 else shown
+    return f"{first}; {rest} more" if rest > 0 else first

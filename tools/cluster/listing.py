@@ -1,10 +1,11 @@
 """A table of objects as evidence: what isn't well stands first."""
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from tools.cluster.evidence import bounded, found, line, named, nothing
 from tools.cluster.kinds import GENERATED, workload_of
+from tools.cluster.state import Raw
 from tools.cluster.tables import read_table
 from tools.vocabulary import Evidence
 
@@ -17,12 +18,12 @@ _APP_LABEL = re.compile(r"(?:^|,)(?:app|app\.kubernetes\.io/name|k8s-app)=([^,\s
 Row = Mapping[str, str]
 
 
-def list_objects(kind: str, namespace: str | None, table: str, *, asked: str = "") -> Evidence:
-    """Return a table as `resource` lines (`event` lines for events), what isn't well first.
+def list_objects(kind: str, namespace: str | None, table: Raw, *, asked: str = "") -> Evidence:
+    """Return a table, or its rows, as `resource` lines (`event` lines for events), what isn't well first.
 
     `asked`: of which objects, for the summary of an empty one.
     """
-    rows = read_table(table)
+    rows: Sequence[Row] = table if isinstance(table, list) else read_table(str(table))
     place = f" in {namespace}" if namespace else ""
     if not rows:
         return nothing(f"no {kind}{asked}{place}")
@@ -134,7 +135,7 @@ def _event(group: list[Row]) -> str:
         "object": f"{kind}/{name}",
         "app": _app_of_object(row["object"]),
         "last_seen": row.get("last_seen"),
-        "times": len(group),
+        "times": sum(int(one.get("count", "1")) for one in group),
     }
     return line("event", values, row["message"])
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -44,20 +45,40 @@ def _edges(root: str, text: str) -> Iterator[tuple[str, str]]:
         path.append((depth, branch["name"]))
 
 
-def show_connectivity(namespace: str, service: str, port: int, text: str) -> Evidence:
-    """Return whether the port of a service answers, from each node that it was probed from."""
-    results = list(_probed(text))
+def show_connectivity(namespace: str, service: str, port: int, told: Any) -> Evidence:
+    """Return whether the port of a service answers, from each node that it was probed from.
+
+    Where nothing was probed, `told` has what was looked at instead: `checked`, and `results` (node, result, detail).
+    """
+    whole: dict[str, object] = {"service": service, "namespace": namespace, "port": port}
+    if isinstance(told, Mapping):
+        return _looked_at(whole, told)
+    results = list(_probed(str(told)))
+    lines = [
+        line("connectivity", {**whole, "node": node, "result": result}, detail) for node, result, detail in results
+    ]
+    seen = "; ".join(f"from {node or 'the cluster'} {result}" for node, result, _ in results)
+    nodes = [node for node, _, _ in results if node]
+    return found(lines, f"{service}:{port} in {namespace}: {seen}", [service, *nodes])
+
+
+def _looked_at(whole: Mapping[str, object], told: Mapping[str, Any]) -> Evidence:
+    results: list[Mapping[str, Any]] = list(told.get("results") or ())
+    checked = told.get("checked")
     lines = [
         line(
             "connectivity",
-            {"service": service, "namespace": namespace, "port": port, "node": node, "result": result},
-            detail,
+            {**whole, "node": one.get("node"), "result": one.get("result"), "checked": checked},
+            str(one.get("detail") or ""),
         )
-        for node, result, detail in results
+        for one in results
     ]
-    told = "; ".join(f"from {node or 'the cluster'} {result}" for node, result, _ in results)
-    nodes = [node for node, _, _ in results if node]
-    return found(lines, f"{service}:{port} in {namespace}: {told}", [service, *nodes])
+    seen = ", ".join(
+        f"{count} {result}" for result, count in Counter(str(one.get("result")) for one in results).items()
+    )
+    place = f"{whole['service']}:{whole['port']} in {whole['namespace']}"
+    nodes = [str(one["node"]) for one in results if one.get("node")]
+    return found(lines, f"{place}, by its {checked}, no connection tried: {seen}", [str(whole["service"]), *nodes])
 
 
 def _probed(text: str) -> Iterator[tuple[str | None, str, str]]:
@@ -114,8 +135,22 @@ def _node(node: Mapping[str, Any]) -> str:
     return line("node", values)
 
 
-def show_node_service(node: str, component: str, text: str) -> Evidence:
-    """Return whether a component runs on a node, with the newest lines of its journal."""
+def show_node_service(node: str, component: str, told: Any) -> Evidence:
+    """Return whether a component runs on a node, with the newest lines of its journal.
+
+    Where no service manager was asked, `told` has what was looked at instead: `active`, `since`, `checked`, `detail`.
+    """
+    if isinstance(told, Mapping):
+        values = {
+            "node": node,
+            "component": component,
+            **{key: told.get(key) for key in ("active", "since", "checked")},
+        }
+        lines = [line("node_service", values), *map(below, told.get("detail") or ())]
+        return found(
+            lines, f"{component} on {node} is {told.get('active')}, by {told.get('checked')}", [node, component]
+        )
+    text = str(told)
     active = _ACTIVE.search(text)
     loaded = _LOADED.search(text)
     values = {

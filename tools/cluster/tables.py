@@ -20,7 +20,7 @@ def read_table(text: str) -> list[dict[str, str]]:
     headings = list(_COLUMN.finditer(lines[0]))
     if not all(_HEADING.fullmatch(found[0]) for found in headings):
         return [_event(line) for line in lines if _EVENT.match(line)]
-    starts = [(_column(found[0]), found.start()) for found in headings]
+    starts = [(column_name(found[0]), found.start()) for found in headings]
     if {"reason", "object", "message"} <= {name for name, _ in starts}:
         return [_event(line) for line in lines[1:] if _EVENT.match(line)]
     return [_row(line, starts) for line in lines[1:]]
@@ -51,7 +51,8 @@ def _event(line: str) -> dict[str, str]:
     return {key: value.strip() for key, value in found.groupdict().items()} if found else {}
 
 
-def _column(heading: str) -> str:
+def column_name(heading: str) -> str:
+    """Return a column's name: lower case, `_` for what is no letter or digit (`PORT(S)` is `ports`)."""
     return re.sub(r"[^a-z0-9]+", "_", heading.casefold().replace("(s)", "s")).strip("_")
 
 
@@ -60,7 +61,7 @@ def read_event_table(lines: list[str]) -> list[dict[str, str]]:
     table = [line for line in lines if line.strip()]
     if len(table) < 2:
         return []
-    starts = [(_column(found[0]), found.start()) for found in _COLUMN.finditer(table[0])]
+    starts = [(column_name(found[0]), found.start()) for found in _COLUMN.finditer(table[0])]
     return [_row(line, starts) for line in table[1:] if not set(line.strip()) <= {"-", " "}]
 
 

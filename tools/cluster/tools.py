@@ -5,11 +5,11 @@ from typing import Any
 from tools.base import EvidenceTool, IncidentContext
 from tools.cluster import asking
 from tools.cluster.describing import describe_object
-from tools.cluster.evidence import found, line
+from tools.cluster.evidence import found, line, shown
 from tools.cluster.listing import list_objects
 from tools.cluster.manifests import show_manifest
 from tools.cluster.reports import show_configuration, show_connectivity, show_dependencies, show_node_service
-from tools.cluster.state import Absent, ClusterState
+from tools.cluster.state import Absent, ClusterState, Told
 from tools.cluster.telemetry import show_alerts, show_error_logs, show_recent_logs
 from tools.vocabulary import Evidence, EvidenceKind, Scope
 
@@ -76,7 +76,7 @@ class GetResources(_ClusterTool):
         if isinstance(answer, Absent):
             return _absent(answer, namespace)
         asked = f" {name}" if name else f" with {selector}" if selector else ""
-        return list_objects(kind, namespace, str(answer), asked=asked)
+        return shown(answer, lambda table: list_objects(kind, namespace, table, asked=asked))
 
     def suggest(self, incident: IncidentContext) -> Scope | None:
         return {"resource_type": "pods", "namespace": self._state.namespace}
@@ -113,7 +113,8 @@ class DescribeResource(_ClusterTool):
         answer = await self._state.description(kind, namespace, name)
         if isinstance(answer, Absent):
             return _absent(answer, namespace)
-        return describe_object(kind, namespace, name, str(answer))
+        own = (answer.name if isinstance(answer, Told) else None) or name
+        return shown(answer, lambda text: describe_object(kind, namespace, own, str(text)))
 
     def paste(self, scope: Scope) -> str:
         return " ".join(
@@ -138,7 +139,8 @@ class GetAppYAML(_ClusterTool):
 
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         answer = await self._state.manifest(scope["app_name"])
-        return show_manifest(scope["app_name"], str(answer), self._state.namespace)
+        namespace = (answer.namespace if isinstance(answer, Told) else None) or self._state.namespace
+        return shown(answer, lambda text: show_manifest(scope["app_name"], str(text), namespace))
 
     def paste(self, scope: Scope) -> str:
         return f"kubectl get deploy,svc,pvc -n {self._state.namespace} -l app={scope['app_name']} -o yaml"
@@ -162,7 +164,7 @@ class GetServiceDependencies(_ClusterTool):
 
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         answer = await self._state.dependencies(scope["service_name"])
-        return show_dependencies(scope["service_name"], str(answer))
+        return shown(answer, lambda text: show_dependencies(scope["service_name"], str(text)))
 
 
 class CheckServiceConnectivity(_ClusterTool):
@@ -185,7 +187,7 @@ class CheckServiceConnectivity(_ClusterTool):
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         namespace, service, port = scope["namespace"], scope["service_name"], scope["port"]
         answer = await self._state.connectivity(namespace, service, port)
-        return show_connectivity(namespace, service, port, str(answer))
+        return shown(answer, lambda told: show_connectivity(namespace, service, port, told))
 
     def paste(self, scope: Scope) -> str:
         return f"nc -vz {scope['service_name']}.{scope['namespace']} {scope['port']}"
@@ -203,7 +205,7 @@ class GetAlerts(_ClusterTool):
         return {}
 
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
-        return show_alerts(await self._state.alerts())
+        return shown(await self._state.alerts(), show_alerts)
 
     def suggest(self, incident: IncidentContext) -> Scope | None:
         return {}
@@ -228,7 +230,8 @@ class GetRecentLogs(_ClusterTool):
 
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         answer = await self._state.recent_logs(scope["namespace"], scope["service_name"])
-        return show_recent_logs(scope["namespace"], scope["service_name"], answer, arguments.lines or DEFAULT_LINES)
+        limit = arguments.lines or DEFAULT_LINES
+        return shown(answer, lambda rows: show_recent_logs(scope["namespace"], scope["service_name"], rows, limit))
 
     def paste(self, scope: Scope) -> str:
         return f"kubectl logs -n {scope['namespace']} deploy/{scope['service_name']} --tail={DEFAULT_LINES}"
@@ -252,7 +255,7 @@ class GetErrorLogs(_ClusterTool):
 
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         answer = await self._state.error_logs(scope["namespace"], scope["service_name"])
-        return show_error_logs(scope["namespace"], scope["service_name"], answer)
+        return shown(answer, lambda told: show_error_logs(scope["namespace"], scope["service_name"], told))
 
     def paste(self, scope: Scope) -> str:
         return f"kubectl logs -n {scope['namespace']} deploy/{scope['service_name']} | grep -iE 'error|fail'"
@@ -269,7 +272,7 @@ class GetClusterConfiguration(_ClusterTool):
         return {}
 
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
-        return show_configuration(await self._state.configuration())
+        return shown(await self._state.configuration(), show_configuration)
 
     def paste(self, scope: Scope) -> str:
         return "kubectl describe nodes"
@@ -294,7 +297,7 @@ class CheckNodeServiceStatus(_ClusterTool):
 
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         answer = await self._state.node_service(scope["node_name"], scope["service_name"])
-        return show_node_service(scope["node_name"], scope["service_name"], str(answer))
+        return shown(answer, lambda told: show_node_service(scope["node_name"], scope["service_name"], told))
 
     def paste(self, scope: Scope) -> str:
         return f"ssh {scope['node_name']} systemctl status {scope['service_name']}"
