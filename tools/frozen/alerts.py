@@ -2,7 +2,7 @@
 """The alert that opened an incident, and notices of the platform's status feed where there is one."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ class AlertsTool(EvidenceTool):
             own = {str(alert["service"]) for alert in alerts if alert.get("service")}
             resolve(asked, own | await known_services(self._others, incident.zone), field="service")
         notices = await asyncio.to_thread(read_notices, self._directory) if asked is None else []
-        return _told(chosen, notices, scope, incident.zone)
+        return told_alerts(chosen, notices, scope, incident.zone)
 
     def suggest(self, incident: IncidentContext) -> Scope | None:
         return named(service=None)
@@ -88,7 +88,13 @@ def _alerts(directory: Path) -> list[dict[str, Any]] | None:
     return alerts
 
 
-def _told(alerts: list[dict[str, Any]], notices: list[dict[str, Any]], scope: Scope, zone: str) -> Evidence:
+def told_alerts(
+    alerts: Sequence[Mapping[str, Any]], notices: Sequence[Mapping[str, Any]], scope: Scope, zone: str
+) -> Evidence:
+    """Return alerts and notices, each in the form of docs/incident-format.md, as the evidence of a scope.
+
+    Times that name no zone are in `zone` (IANA). No alert and no notice is an absence.
+    """
     if not alerts and not notices:
         return Evidence(
             status=EvidenceStatus.NO_EVIDENCE,
@@ -112,7 +118,7 @@ def _told(alerts: list[dict[str, Any]], notices: list[dict[str, Any]], scope: Sc
     )
 
 
-def _alert(alert: dict[str, Any], zone: str) -> list[str]:
+def _alert(alert: Mapping[str, Any], zone: str) -> list[str]:
     values = {
         "service": alert.get("service"),
         "metric": alert.get("metric"),
@@ -127,7 +133,7 @@ def _alert(alert: dict[str, Any], zone: str) -> list[str]:
     return with_text(fields("alert", values), "\n".join([text, *rest]))
 
 
-def _notice(notice: dict[str, Any], zone: str) -> list[str]:
+def _notice(notice: Mapping[str, Any], zone: str) -> list[str]:
     values = {
         "service": notice.get("service"),
         "region": notice.get("region"),
@@ -139,7 +145,7 @@ def _notice(notice: dict[str, Any], zone: str) -> list[str]:
     return with_text(fields("notice", values), text)
 
 
-def _sentence(alert: dict[str, Any], zone: str) -> str:
+def _sentence(alert: Mapping[str, Any], zone: str) -> str:
     metric = str(alert.get("metric") or "")
     observed, threshold = _quantity(alert.get("observed")), _quantity(alert.get("threshold"))
     units = f" {unit(metric)}" if unit(metric) else ""
