@@ -4,20 +4,28 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
+from app.demo import SCENES
 from app.inputs import BadInput
 from graph.agent import build_graph
+from graph.settings import HarnessSettings
 from tools.base import EvidenceTool
 from tools.frozen import IncidentDirectoryError, frozen_tools
+from tools.live.registry import open_evidence
 
 
-def describe_tools(incident_dir: Path) -> str:
-    """Return the tools of an incident in Markdown: name, description, arguments, and how a scope is made.
+def describe_tools(incident_dir: Path | None, settings: HarnessSettings) -> str:
+    """Return tools in Markdown: name, description, arguments, and how a scope is made.
 
+    Those of the incident; without one those of the configured live sources, and without these a bundled incident's.
     Raises BadInput where the directory holds no incident.
     """
     try:
-        tools = frozen_tools(incident_dir)
-    except IncidentDirectoryError as error:
+        tools = (
+            open_evidence(settings.sources).tools
+            if incident_dir is None and settings.sources
+            else frozen_tools(incident_dir or SCENES[0].directory)
+        )
+    except (IncidentDirectoryError, ValueError) as error:
         raise BadInput(str(error)) from None
     return "\n".join(line for tool in tools for line in _tool(tool))
 

@@ -1,4 +1,4 @@
-"""The command line: `zhizhi diagnose`, `demo`, `graph`, `tools`. Wiring only; each command loads what it needs.
+"""The command line: `zhizhi diagnose`, `doctor`, `demo`, `graph`, `tools`. Wiring only; each loads what it needs.
 
 Exit codes: 0 for SUCCESS and FALLBACK, 1 for FAILED, 130 for CANCELLED, 2 for bad input with one line on stderr.
 """
@@ -16,7 +16,7 @@ from typer.exceptions import TyperException
 from app import CANCELLED, __version__
 from app.demo import SCENES
 from app.evals import commands as eval_commands
-from app.inputs import BadInput, Question, read_question
+from app.inputs import NO_SOURCES, BadInput, Question, read_question
 from app.live import Live, TraceFile
 from app.terminal import OutputFailure, plain, prepare_streams, show, write_out
 from app.words import Locale, words_for
@@ -41,12 +41,14 @@ commands = typer.Typer(
 commands.add_typer(eval_commands, name="eval")
 
 IncidentDir = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "--incident",
         metavar="DIR",
         envvar="HARNESS_INCIDENT_DIR",
-        help="The frozen incident's directory; docs/incident-format.md describes its files.",
+        show_default=False,
+        help="The frozen incident's directory (docs/incident-format.md); without it the configured live sources are "
+        "asked (docs/sources.md).",
     ),
 ]
 LocaleOption = Annotated[Locale, typer.Option("--locale", help="The language of the report.")]
@@ -73,7 +75,13 @@ def _options(
 @commands.command()
 def diagnose(
     query: Annotated[str, typer.Argument(help="What went wrong, in your own words.", show_default=False)],
-    incident: IncidentDir,
+    incident: IncidentDir = None,
+    alert: Annotated[
+        Path | None,
+        typer.Option(
+            "--alert", metavar="FILE", help="The alert that fired, as Alertmanager sends it; - reads standard input."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the Release as JSON on stdout, and nothing else.")] = (
         False
     ),
@@ -90,8 +98,11 @@ def diagnose(
     ] = None,
 ) -> int:
     """Diagnose an incident: progress on stderr, then the report on stdout."""
-    question = read_question(query, incident, locale)
-    release = _investigate(question, _settings(), trace=trace, record=record)
+    question = read_question(query, incident, locale, alert=alert)
+    settings = _settings()
+    if incident is None and not settings.sources:
+        raise BadInput(NO_SOURCES)
+    release = _investigate(question, settings, trace=trace, record=record)
     if as_json:
         write_out(_release_json(release) + "\n")
     else:
@@ -127,6 +138,15 @@ def demo(locale: LocaleOption = "zh") -> int:
 
 
 @commands.command()
+def doctor(locale: LocaleOption = "zh") -> int:
+    """Check each configured live source: reachable, let in, clocks agree, a sample query. Exit 0 where all are well."""
+    settings = _settings()
+    from app.doctor import check_sources
+
+    return check_sources(settings, words_for(locale))
+
+
+@commands.command()
 def graph() -> None:
     """Print the graph as a Mermaid drawing."""
     _settings()
@@ -136,17 +156,18 @@ def graph() -> None:
 
 
 @commands.command()
-def tools(incident: IncidentDir = SCENES[0].directory) -> None:
-    """Print the evidence tools with their arguments and scope tables."""
-    _settings()
+def tools(incident: IncidentDir = None) -> None:
+    """Print the evidence tools with their arguments and scope tables: of an incident, else of the live sources."""
+    settings = _settings()
     from app.catalog import describe_tools
 
-    write_out(describe_tools(incident))
+    write_out(describe_tools(incident, settings))
 
 
 def _settings() -> "HarnessSettings":
     """Read the settings before the graph is loaded, which needs them valid."""
-    from graph.settings import SettingsError, load_settings
+    from graph.setting_errors import SettingsError
+    from graph.settings import load_settings
 
     try:
         return load_settings()

@@ -195,7 +195,7 @@ def _one_line() -> Iterator[None]:
         from evals.results import ResultsUnreadable
         from evals.suites import UnknownSuite
         from evals.upload import UploadRefused
-        from graph.settings import SettingsError
+        from graph.setting_errors import SettingsError
     except ModuleNotFoundError as missing:
         raise BadInput(f"the evals need {missing.name}: install zhizhi[evals]") from None
     try:

@@ -1,5 +1,7 @@
 """What a person typed, checked before anything is opened: every fault is one clear line."""
 
+import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,12 @@ from typing import Any
 from app.words import Locale
 
 MAX_QUERY_CHARS = 8_000
+NO_SOURCES = (
+    "no live source is configured: set HARNESS_SOURCE_PROMETHEUS_URL=http://… or another of docs/sources.md, "
+    "or name a frozen incident with --incident DIR"
+)
+_MAX_ALERT_BYTES = 1 << 20
+_STANDARD_INPUT = Path("-")
 
 
 class BadInput(Exception):
@@ -17,17 +25,18 @@ class BadInput(Exception):
 class Question:
     """One diagnosis to run: the query as typed, the incident's directory, its alert, the language of the report.
 
-    `alert` is None where the incident has none; the query has to do then.
+    `incident_dir` is None where the live sources are asked. `alert` is None where there is none; the query has to do
+    then.
     """
 
     query: str
-    incident_dir: Path
+    incident_dir: Path | None
     alert: dict[str, Any] | None
     locale: Locale
 
 
-def read_question(query: str, incident_dir: Path, locale: Locale) -> Question:
-    """Return the checked question.
+def read_question(query: str, incident_dir: Path | None, locale: Locale, *, alert: Path | None = None) -> Question:
+    """Return the checked question. `alert` is a file that holds the alert that fired, `-` standard input.
 
     Raises BadInput: a blank or overlong query, one that isn't text in the terminal's encoding, a path that holds no
     incident or an alert that can't be read.
@@ -40,7 +49,30 @@ def read_question(query: str, incident_dir: Path, locale: Locale) -> Question:
         query.encode("utf-8")
     except UnicodeEncodeError:
         raise BadInput("QUERY isn't valid in this terminal's encoding; use UTF-8") from None
-    return Question(query, incident_dir, _alert(incident_dir), locale)
+    own = _alert(incident_dir) if incident_dir is not None else None
+    return Question(query, incident_dir, _alert_in(alert) if alert is not None else own, locale)
+
+
+def _alert_in(file: Path) -> dict[str, Any]:
+    """Return the alert in a file, in the form of `alert.json`. Raises BadInput."""
+    from tools.live.alerts import alert_of
+
+    named = "standard input" if file == _STANDARD_INPUT else f"alert file {file}"
+    try:
+        content = sys.stdin.buffer.read(_MAX_ALERT_BYTES + 1) if file == _STANDARD_INPUT else _start_of(file)
+        found = alert_of(json.loads(content)) if len(content) <= _MAX_ALERT_BYTES else None
+    except OSError as error:
+        raise BadInput(f"{named} can't be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        found = None
+    if found is None:
+        raise BadInput(f"{named} holds no alert: expected one JSON object, as Alertmanager sends it")
+    return found
+
+
+def _start_of(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(_MAX_ALERT_BYTES + 1)
 
 
 def _alert(incident_dir: Path) -> dict[str, Any] | None:

@@ -3,14 +3,14 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from app import CANCELLED
-from app.inputs import Question
+from app.inputs import BadInput, Question
 from app.records import RecordFile
 from app.state import open_persistence
 from graph.agent import build_graph
@@ -18,7 +18,9 @@ from graph.contract.release import Release
 from graph.nodes.open_run import incident_time
 from graph.running import OnEvent, diagnose
 from graph.settings import DEFAULT_ZONES, DiagnosisContext, HarnessSettings
+from tools.base import EvidenceTool
 from tools.frozen import frozen_tools, latest_moment
+from tools.live.registry import open_evidence
 
 
 async def investigate(
@@ -37,8 +39,10 @@ async def investigate(
     """
     stop = asyncio.Event()
     with _told_by_signals(stop, on_stopping):
-        async with open_persistence(settings.ledger.record_ttl_seconds, note) as kept:
-            tools = frozen_tools(question.incident_dir)
+        async with (
+            open_persistence(settings.ledger.record_ttl_seconds, note) as kept,
+            _evidence_tools(question, settings) as tools,
+        ):
             graph = build_graph(
                 tools=tools,
                 settings=settings,
@@ -56,10 +60,29 @@ async def investigate(
     return Release.model_validate(release)
 
 
+@asynccontextmanager
+async def _evidence_tools(question: Question, settings: HarnessSettings) -> AsyncIterator[tuple[EvidenceTool, ...]]:
+    """Give the tools of the frozen incident, or of the configured live sources, which are closed afterwards.
+
+    Raises BadInput where there is neither.
+    """
+    if question.incident_dir is not None:
+        yield frozen_tools(question.incident_dir)
+        return
+    try:
+        evidence = open_evidence(settings.sources)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    try:
+        yield evidence.tools
+    finally:
+        await evidence.close()
+
+
 async def _moment(question: Question, settings: HarnessSettings) -> datetime | None:
     """Return the end of the frozen records where the alert names no time: asked by the clock, they'd all be too old."""
     zone = settings.zone or DEFAULT_ZONES[question.locale]
-    if incident_time(question.alert or {}, zone):
+    if question.incident_dir is None or incident_time(question.alert or {}, zone):
         return None
     return await latest_moment(question.incident_dir, zone)
 

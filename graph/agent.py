@@ -34,6 +34,7 @@ from graph.settings import DiagnosisContext, HarnessSettings, load_settings
 from graph.state import DiagnosisInput, DiagnosisOutput, DiagnosisState
 from tools.base import EvidenceTool
 from tools.frozen import frozen_tools
+from tools.live.registry import open_evidence
 
 DiagnosisBuilder = StateGraph[DiagnosisState, DiagnosisContext, DiagnosisInput, DiagnosisOutput]
 TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -148,7 +149,7 @@ def compile_graph(
 def _parts(models: GivenModels | None, tools: Sequence[EvidenceTool] | None, settings: HarnessSettings) -> Parts:
     chosen, names = choose_models(models, settings)
     if tools is None:
-        tools = frozen_tools(settings.incident_dir) if settings.incident_dir else ()
+        tools = _configured_tools(settings)
     by_name = {tool.name: tool for tool in tools}
     if len(by_name) != len(tools):
         raise ValueError("two tools share one name")
@@ -163,6 +164,13 @@ def _parts(models: GivenModels | None, tools: Sequence[EvidenceTool] | None, set
         settings=settings,
         own_store=InMemoryStore(),
     )
+
+
+def _configured_tools(settings: HarnessSettings) -> tuple[EvidenceTool, ...]:
+    """Return the tools of the configured incident, else of the configured live sources, which stay open."""
+    if settings.incident_dir:
+        return frozen_tools(settings.incident_dir)
+    return open_evidence(settings.sources).tools if settings.sources else ()
 
 
 graph = build_graph()

@@ -5,6 +5,7 @@ Source: spec "Consecutive no-gain threshold SHALL be fixed per Run"; design, "Pu
 
 import os
 import tomllib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
+    SerializeAsAny,
     ValidationError,
     field_validator,
     model_validator,
@@ -26,15 +28,14 @@ from pydantic_settings import SettingsError as UnreadableVariable
 
 from graph.contract.limits import Budgets, Limits, Thresholds
 from graph.models.calling import ModelCapabilities
+from graph.setting_errors import SettingsError, first_line
+from graph.sources import configured_sources, source_tables
+from tools.live.source import SourceSettings
 
 CONFIG_FILE_VARIABLE = "HARNESS_CONFIG_FILE"
 DEFAULT_CONFIG_FILE = "zhizhi.toml"
 DEFAULT_ZONES = {"zh": "Asia/Shanghai", "en": "UTC"}
 """The zone of times that name none, by locale, where nobody configured one."""
-
-
-class SettingsError(Exception):
-    """The settings can't be used. Its text is one clear line: what was wrong, where, and what would be right."""
 
 
 class _Group(BaseModel):
@@ -135,6 +136,7 @@ class HarnessSettings(BaseSettings):
     model: ModelSettings = ModelSettings()
     zone: str | None = None
     incident_dir: Path | None = None
+    sources: dict[str, SerializeAsAny[SourceSettings]] = {}
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
 
@@ -157,7 +159,15 @@ class HarnessSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, InitSettingsSource(settings_cls, _toml_table(set(cls.model_fields)))
+        table = _toml_table({*cls.model_fields, "source"} - {"sources"})
+        sources = source_tables(os.environ, table.pop("source", {}))
+        table |= {"sources": sources} if sources else {}
+        return init_settings, env_settings, InitSettingsSource(settings_cls, table)
+
+    @field_validator("sources", mode="before")
+    @classmethod
+    def _sources_are_known(cls, value: Any) -> Any:
+        return configured_sources(value) if isinstance(value, Mapping) else value
 
     @field_validator("openai_api_key", "openai_base_url", mode="before")
     @classmethod
@@ -274,21 +284,10 @@ def load_settings() -> HarnessSettings:
     try:
         return HarnessSettings()
     except ValidationError as error:
-        line = _first_line(error)
+        line = first_line(error)
     except UnreadableVariable as error:
         line = f"invalid settings: {error}"
     raise SettingsError(line)
-
-
-def _first_line(error: ValidationError) -> str:
-    """Name the first bad setting in both spellings; a value is never repeated, since it may be a secret."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    path = [str(part) for part in first["loc"]]
-    if not path:
-        return f"invalid settings: {first['msg']}"
-    variable = path[0] if path[0].isupper() else "HARNESS_" + "_".join(path).upper()
-    dotted = ".".join(["harness", *(part.lower().replace("_", "-") for part in path)])
-    return f"invalid setting {variable} ({dotted}): {first['msg']}"
 
 
 def _toml_table(known: set[str]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ Table = Mapping[str, str]
 class Words:
     """One language's tables, each keyed by the members of the enumeration that it's named after.
 
-    `limitation` covers `LimitationCode`, `SourceError`, `FailureCode` and `StopReason`. `label` holds the headings.
+    `limitation` covers `LimitationCode`, `SourceError`, `FailureCode` and `StopReason`; `advice` is what the doctor
+    says to each `SourceError` and to a clock that is off. `label` and `doctor` hold headings.
     """
 
     outcome: Table
@@ -34,6 +35,8 @@ class Words:
     evidence_kind: Table
     gap_reason: Table
     change_kind: Table
+    doctor: Table
+    advice: Table
     label: Table
 
 

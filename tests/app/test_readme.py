@@ -46,7 +46,7 @@ def leaves(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, object]]:
     for name, field in model.model_fields.items():
         if isinstance(field.default, BaseModel):
             yield from leaves(type(field.default), f"{prefix}{name.upper()}_")
-        elif field.validation_alias is None:
+        elif field.validation_alias is None and name != "sources":  # docs/sources.md has those
             yield prefix + name.upper(), field.default
 
 

@@ -43,6 +43,10 @@ TABLES: dict[str, tuple[type[StrEnum], ...]] = {
 }
 
 
+def test_the_doctor_has_advice_for_every_failure_and_for_a_clock_that_is_off() -> None:
+    assert set(words_for("zh").advice) == {*SourceError, "CLOCK_SKEW"}
+
+
 @pytest.mark.parametrize("locale", ["zh", "en"])
 @pytest.mark.parametrize("table", TABLES)
 def test_every_code_has_its_words(table: str, locale: Locale) -> None:

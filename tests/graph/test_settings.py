@@ -7,7 +7,8 @@ import pytest
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from graph.contract.limits import Limits
-from graph.settings import DiagnosisContext, HarnessSettings, SettingsError, load_settings
+from graph.setting_errors import SettingsError
+from graph.settings import DiagnosisContext, HarnessSettings, load_settings
 
 SECRET = "sk-canary-7319-canary-7319"
 

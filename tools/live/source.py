@@ -1,15 +1,17 @@
 """What every configured source of live evidence has: settings, credentials, a name, and a probe for the doctor."""
 
+import json
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic.fields import FieldInfo
 
 from tools.base import SourceFailure
 from tools.vocabulary import EvidenceKind, SourceError
@@ -42,7 +44,10 @@ class Source(ABC):
 
 
 class SourceSettings(BaseModel, ABC):
-    """Settings of one source: `HARNESS_SOURCE_<NAME>_<FIELD>`. A subclass has its `type` and says its `kind`."""
+    """Settings of one source: `HARNESS_SOURCE_<NAME>_<FIELD>`. A subclass has its `type` and says its `kind`.
+
+    In the environment a field of several values is a list with commas, one of names and values is a JSON object.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -50,9 +55,31 @@ class SourceSettings(BaseModel, ABC):
     type: str
     timeout_seconds: float = Field(default=10.0, gt=0, le=120)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return {key: _spread(value, cls.model_fields.get(key)) for key, value in given.items()}
+
     @abstractmethod
     def open(self, name: str) -> Source:
         """Return the source under its name. Imports what is heavy, connects to nothing."""
+
+
+def _spread(value: Any, field: FieldInfo | None) -> Any:
+    """Return a text from the environment as the collection that `field` holds; anything else comes back as it is."""
+    if not isinstance(value, str) or field is None:
+        return value
+    shapes = {get_origin(one) for one in (field.annotation, *get_args(field.annotation))}
+    if shapes & {tuple, list, set, frozenset}:
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if shapes & {dict, Mapping}:
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise ValueError("expected a JSON object") from None
+    return value
 
 
 @dataclass(frozen=True)

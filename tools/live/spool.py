@@ -41,10 +41,13 @@ async def spooled(
     SourceFailure as the frozen side does; a cancelled caller waits only until the interrupted query has ended.
     """
     directory = Path(tempfile.mkdtemp(prefix="zhizhi-live-"))
+    writing = asyncio.ensure_future(asyncio.to_thread(_write, directory, records))
     try:
-        await asyncio.to_thread(_write, directory, records)
+        await asyncio.shield(writing)
         return await Database(directory, dict(loaders)).ask(zone, work)
     finally:
+        # A thread can't be cancelled, and what it writes must not outlive the question.
+        await asyncio.wait([writing])
         shutil.rmtree(directory, ignore_errors=True)
 
 

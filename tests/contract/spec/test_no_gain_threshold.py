@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from graph.agent import build_graph
-from graph.settings import HarnessSettings, SettingsError, load_settings
+from graph.setting_errors import SettingsError
+from graph.settings import HarnessSettings, load_settings
 from tests.support.driving import rig
 from tests.support.payload import spoken
 from tests.support.scripted import ScriptedTool, no_conclusion, nothing, request

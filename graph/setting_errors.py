@@ -1,0 +1,23 @@
+"""What is said of settings that can't be used: one clear line."""
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+
+class SettingsError(Exception):
+    """The settings can't be used. Its text is one clear line: what was wrong, where, and what would be right."""
+
+
+def first_line(error: ValidationError, *, below: Sequence[str] = ()) -> str:
+    """Name the first bad setting in both spellings; a value is never repeated, since it may be a secret.
+
+    `below`: the names of the groups that the settings at fault lie in.
+    """
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    path = [*below, *(str(part) for part in first["loc"])]
+    if not path:
+        return f"invalid settings: {first['msg']}"
+    variable = path[0] if path[0].isupper() else "HARNESS_" + "_".join(path).upper()
+    dotted = ".".join(["harness", *(part.lower().replace("_", "-") for part in path)])
+    return f"invalid setting {variable} ({dotted}): {first['msg']}"

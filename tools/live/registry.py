@@ -1,0 +1,65 @@
+"""Every type of live source by its name, and the tools over the sources that somebody configured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from tools.base import EvidenceTool
+from tools.live.source import Source, SourceSettings
+
+TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "prometheus": "tools.live.metrics.settings:PrometheusSettings",
+    }
+)
+"""Where the settings of each type are. The package that they lie in answers for the kind: its `tools_of` makes the
+evidence tools over all sources of that package."""
+
+
+@dataclass(frozen=True)
+class LiveEvidence:
+    """The opened sources by name, and the evidence tools over them. Close it when nothing is asked any more."""
+
+    sources: Mapping[str, Source]
+    tools: tuple[EvidenceTool, ...]
+
+    async def close(self) -> None:
+        """Give back every connection."""
+        for source in self.sources.values():
+            await source.close()
+
+
+def settings_of(name: str, fields: Mapping[str, Any]) -> SourceSettings:
+    """Return the checked settings of the source called `name`; its type is its name where `fields` has no `type`.
+
+    Raises ValueError where there's no such type, pydantic's ValidationError where a field is invalid.
+    """
+    kind = str(fields.get("type") or name)
+    if kind not in TYPES:
+        raise ValueError(f"no such type of source; one of {', '.join(sorted(TYPES))}")
+    return class_of(kind).model_validate({**fields, "type": kind})
+
+
+def class_of(kind: str) -> type[SourceSettings]:
+    """Return the class of settings of a type of source; `kind` is one of TYPES."""
+    module, _, name = TYPES[kind].partition(":")
+    found: type[SourceSettings] = getattr(import_module(module), name)
+    return found
+
+
+def open_evidence(settings: Mapping[str, SourceSettings]) -> LiveEvidence:
+    """Return the configured sources, opened, with their tools, in the order of TYPES; connects to nothing yet.
+
+    Raises ValueError, one clear line, where two sources can't stand beside each other.
+    """
+    order = list(TYPES)
+    names = sorted(settings, key=lambda name: order.index(settings[name].type))
+    sources = {name: settings[name].open(name) for name in names}
+    packages: dict[str, dict[str, Source]] = {}
+    for name, source in sources.items():
+        package = type(settings[name]).__module__.rpartition(".")[0]
+        packages.setdefault(package, {})[name] = source
+    tools = [tool for package, members in packages.items() for tool in import_module(package).tools_of(members)]
+    return LiveEvidence(sources, tuple(tools))
