@@ -7,9 +7,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import promql_parser
 
+from tools.live.metrics.promql import canonical_query
+
 _COMPARISONS = frozenset({">", "<", ">=", "<=", "==", "!="})
 _KEEPS_LEFT = frozenset({"and", "unless", "or"})
-_LONGEST = 4_000
+_LONGEST_LINK = 16_000
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ def expression_of(generator_url: str) -> str | None:
     Source: Prometheus puts the rule's expression into the parameter `g0.expr`.
     """
     try:
-        found = parse_qs(urlsplit(generator_url[: 4 * _LONGEST]).query).get("g0.expr")
+        found = parse_qs(urlsplit(generator_url[:_LONGEST_LINK]).query).get("g0.expr")
     except ValueError:
         return None
     return found[0] if found and found[0].strip() else None
@@ -38,10 +40,8 @@ def read_comparison(expression: str) -> Comparison:
 
     `a > 5 and b` compares a: what stands behind `and`, `unless` and `or` only conditions it.
     """
-    if len(expression) > _LONGEST:
-        return Comparison()
     try:
-        tree = promql_parser.parse(expression)
+        tree = promql_parser.parse(canonical_query(expression).text)
     except ValueError:
         return Comparison()
     while True:

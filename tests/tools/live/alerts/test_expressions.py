@@ -37,9 +37,17 @@ def test_of_a_ratio_no_metric_is_named_since_none_of_them_is_what_is_compared() 
     assert read_comparison(ratio) == Comparison(None, 0.05)
 
 
-@pytest.mark.parametrize("expression", ["", ">>>", "a >", '"text"', "a > b / 0", "x" * 5_000, "a > 1 / 0"])
-def test_without_a_constant_there_is_no_threshold(expression: str) -> None:
+@pytest.mark.parametrize(
+    "expression", ["", ">>>", "a >", '"text"', "a > b / 0", "x" * 5_000, "a > 1 / 0", "a > 1 @ -1"]
+)
+def test_without_a_readable_constant_there_is_no_threshold(expression: str) -> None:
     assert read_comparison(expression).threshold is None
+
+
+@pytest.mark.parametrize("opening", ["(", "-", "abs("])
+def test_a_rule_nested_beyond_measure_tells_nothing(opening: str) -> None:
+    closing = ")" if "(" in opening else ""
+    assert read_comparison(f"{opening * 900}a{closing * 900} > 1") in (Comparison(), Comparison("a", 1.0))
 
 
 @given(st.text(max_size=60))

@@ -82,7 +82,7 @@ def test_words_of_labels_and_annotations_come_before_what_the_rule_compares() ->
 
 
 def test_what_grafana_measured_is_the_observed_value_where_it_is_one() -> None:
-    plain = {"annotations": {}, "generatorURL": "http://grafana.example/alerting/1"}
+    plain: dict[str, Any] = {"annotations": {}, "generatorURL": "http://grafana.example/alerting/1"}
     assert alert_of(notified(values={"B": 12.5}, **plain))["observed"] == 12.5
     assert "observed" not in alert_of(notified(values={"A": 1, "B": 12.5}, **plain))
 
