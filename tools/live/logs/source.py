@@ -18,6 +18,7 @@ from typing import TypeVar
 from tools.live.logs.records import LogRecord
 from tools.live.source import Source
 
+Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 MAX_RECORDS = 5_000
@@ -146,14 +147,16 @@ class LogSource(Source):
 
     async def counts_each(self, question: LogQuestion, phrases: Sequence[Phrase], slices: int) -> tuple[Counts, ...]:
         """Return for each phrase what `counts` says of the records that hold it, too, in the order of `phrases`."""
-        return await gathered([replace(question, phrase=phrase) for phrase in phrases], self.counts, slices)
+        return await gathered(phrases, lambda phrase: self.counts(replace(question, phrase=phrase), slices))
 
     async def sample(self, question: LogQuestion, each: int, slices: int, chosen: Sequence[int]) -> Records:
         """Return at most `each` records from every slice in `chosen`: the earliest of each."""
-        bounds = [question.slice_bounds(number, slices) for number in chosen]
-        parts = await gathered(
-            [replace(question, start=start, end=end) for start, end in bounds], self.records, min(each, MAX_RECORDS)
-        )
+
+        async def of_slice(number: int) -> Records:
+            start, end = question.slice_bounds(number, slices)
+            return await self.records(replace(question, start=start, end=end), min(each, MAX_RECORDS))
+
+        parts = await gathered(chosen, of_slice)
         return Records(
             rows=tuple(row for part in parts for row in part.rows),
             complete=all(part.complete for part in parts),
@@ -161,20 +164,18 @@ class LogSource(Source):
         )
 
 
-async def gathered(
-    questions: Sequence[LogQuestion], ask: Callable[[LogQuestion, int], Awaitable[Answer]], number: int
-) -> tuple[Answer, ...]:
-    """Return `ask(question, number)` for every question, in order, at most `AT_ONCE` at a time.
+async def gathered(items: Sequence[Item], ask: Callable[[Item], Awaitable[Answer]]) -> tuple[Answer, ...]:
+    """Return `ask(item)` for every item, in order, at most `AT_ONCE` at a time.
 
     The first failure is raised and what still runs is cancelled, as it is where the caller is.
     """
     room = asyncio.Semaphore(AT_ONCE)
 
-    async def one(question: LogQuestion) -> Answer:
+    async def one(item: Item) -> Answer:
         async with room:
-            return await ask(question, number)
+            return await ask(item)
 
-    tasks = [asyncio.ensure_future(one(question)) for question in questions]
+    tasks = [asyncio.ensure_future(one(item)) for item in items]
     try:
         return tuple(await asyncio.gather(*tasks))
     finally:
