@@ -1,0 +1,68 @@
+"""Deploys that one source records, joined with the commits that another one has."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tools.base import SourceFailure
+from tools.live.changes.records import Commit, Deploy, Recorded, is_sha, joined, same_sha
+from tools.live.changes.source import ChangeSource
+from tools.vocabulary import ChangeKind
+
+MAX_JOINED = 30
+"""How many of the newest deploys are joined with their commits; the rest is told without a diff."""
+
+
+@dataclass(frozen=True)
+class Brought:
+    """The records with what their deploys brought, and the names of the sources that failed on the way."""
+
+    records: Recorded
+    failed: frozenset[str]
+
+
+async def with_carried(found: Recorded, sources: Mapping[str, ChangeSource], *, whole: bool = False) -> Brought:
+    """Return the records with the commits of their deploys, and one deploy for each commit that a deploy brought.
+
+    A deploy ships every commit since the one before it; each of them went live at its time. The first source that knows
+    the deployed commit says which these are. `whole`: with whole diffs, and of the deployed commit alone.
+    """
+    keepers = {name: source for name, source in sources.items() if ChangeKind.COMMIT in source.tells}
+    newest = sorted(found.deploys, key=lambda one: one.at, reverse=True)
+    wanted = [one for one in newest if keepers and is_sha(one.change_id)][:MAX_JOINED]
+    if whole:
+        wanted = [one for one in wanted if not any(same_sha(one.change_id, known.sha) for known in found.commits)]
+    asked = [asyncio.ensure_future(_brought(deploy, keepers, whole)) for deploy in wanted]
+    try:
+        told = await asyncio.gather(*asked)
+    finally:
+        for task in asked:
+            task.cancel()
+    brought = {id(deploy): commits for deploy, (commits, _) in zip(wanted, told, strict=True)}
+    deploys = [one for deploy in found.deploys for one in _shipped(deploy, brought.get(id(deploy), ()))]
+    commits = tuple(commit for found_now in brought.values() for commit in found_now)
+    records = joined([replace(found, deploys=tuple(deploys)), Recorded(commits=commits)])
+    return Brought(records, frozenset(name for _, failed in told for name in failed))
+
+
+async def _brought(
+    deploy: Deploy, sources: Mapping[str, ChangeSource], whole: bool
+) -> tuple[tuple[Commit, ...], tuple[str, ...]]:
+    failed: list[str] = []
+    for name, source in sources.items():
+        try:
+            commits = await source.carried(deploy, whole=whole)
+        except SourceFailure:
+            failed.append(name)
+            continue
+        if commits:
+            return commits, ()
+    return (), tuple(failed)
+
+
+def _shipped(deploy: Deploy, commits: tuple[Commit, ...]) -> list[Deploy]:
+    if not commits:
+        return [deploy]
+    head, *rest = commits
+    shipped = replace(deploy, change_id=head.sha)
+    return [shipped, *(replace(shipped, change_id=commit.sha) for commit in rest)]
