@@ -18,9 +18,9 @@ from tests.live.servers.alertmanager import Gauge, start_alertmanager, start_gau
 from tests.live.servers.prometheus import needs
 from tests.tools.live.conformance import Conformance, ask
 from tools.base import IncidentContext, SourceFailure
-from tools.live.alerts import tools_of
 from tools.live.alerts.firing import AlertSource
 from tools.live.alerts.settings import AlertmanagerSettings, PrometheusAlertsSettings
+from tools.live.alerts.tools import tools_of
 from tools.vocabulary import Evidence, EvidenceStatus, SourceError
 
 ALERT = "QueueTooLong"

@@ -26,6 +26,16 @@ _HEARTBEATS = frozenset({"watchdog", "deadmansswitch", "deadmanssnitch"})
 """Alerts that always fire, to show that alerts arrive (kube-prometheus' Watchdog)."""
 
 
+def tools_of(
+    sources: Mapping[str, AlertSource], known_services: KnownServices | None = None
+) -> tuple[EvidenceTool, ...]:
+    """Return `get_alerts` over the opened sources; nothing where there are none.
+
+    `known_services` gives the services that other kinds of sources know: their silence here is an absence.
+    """
+    return (LiveAlertsTool(sources, known_services),) if sources else ()
+
+
 class LiveAlertsTool(EvidenceTool):
     """Tells the alerts that fire now. TEXT (annotations quote the application), DIRECT.
 

@@ -10,8 +10,8 @@ from typing_extensions import override
 from tests.tools.live.alerts.payloads import LABELS, active, gettable, rules
 from tests.tools.live.conformance import LIMIT, TOKEN, HttpConformance, ask, serving, whole
 from tools.base import EvidenceTool, IncidentContext
-from tools.live.alerts import tools_of
 from tools.live.alerts.settings import AlertmanagerSettings, PrometheusAlertsSettings
+from tools.live.alerts.tools import tools_of
 from tools.live.source import Source
 from tools.vocabulary import Evidence
 
