@@ -1,0 +1,191 @@
+"""SkyWalking: what is asked of it in GraphQL, and what is told of its traces."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.live.servers.skywalking import SkyWalkingStore, serving_skywalking
+from tests.live.servers.told_spans import Told, checkout
+from tests.tools.live.traces.asking import answered, question, sent, skywalking_over
+from tools.base import SourceFailure
+from tools.live.traces.settings import SkyWalkingSettings
+from tools.vocabulary import Evidence, EvidenceStatus, SourceError
+
+
+async def of(store: SkyWalkingStore, **asked: str | None) -> Evidence:
+    with serving_skywalking(store) as url:
+        return await answered(SkyWalkingSettings(url=url), **asked)
+
+
+async def test_a_failure_is_followed_to_its_origin_through_segments() -> None:
+    evidence = await of(SkyWalkingStore([*checkout("t1", 0), *checkout("t2", 60, broken=True)]), service="Web")
+    assert evidence.first_failing == "stock"
+    assert evidence.onset == datetime(2026, 9, 8, 7, 1, 0, 20_000, tzinfo=UTC)
+    assert "edge caller=web callee=cart calls=2 errors=1 max_ms=4020" in evidence.content
+    assert "edge caller=stock callee=stock-db calls=2 errors=0 max_ms=5" in evidence.content
+    assert any(line.endswith("| PoolTimeout: pool exhausted after 4000ms") for line in evidence.content)
+    assert not evidence.truncated
+
+
+async def test_of_many_failures_the_first_is_found_although_the_latest_come_first() -> None:
+    spans = [one for at in range(90) for one in checkout(f"ok{at}", -9000 + 60 * at)]
+    spans += [one for at in range(90) for one in checkout(f"bad{at}", -900 + 10 * at, broken=True)]
+    evidence = await of(SkyWalkingStore(spans), service="web")
+    assert evidence.onset == datetime(2026, 9, 8, 6, 45, 0, 20_000, tzinfo=UTC)
+    assert evidence.truncated
+
+
+async def test_where_no_service_is_named_failures_of_all_are_looked_for() -> None:
+    store = SkyWalkingStore([*checkout("t1", 0), *checkout("t2", 60, broken=True)])
+    evidence = await of(store)
+    assert evidence.first_failing == "stock"
+    assert not any("listServices" in query for query in store.queries)
+
+
+@pytest.mark.parametrize("hours", [-8, 0, 5.5, 8])
+async def test_the_window_is_told_in_the_server_s_own_zone(hours: float) -> None:
+    store = SkyWalkingStore(checkout("t1", 0, broken=True), zone=timezone(timedelta(hours=hours)))
+    assert (await of(store, service="web")).first_failing == "stock"
+
+
+@pytest.mark.parametrize("operation", [None, "post /CHECKOUT"])
+async def test_a_server_before_9_is_asked_in_its_own_words(operation: str | None) -> None:
+    store = SkyWalkingStore(checkout("t1", 0, broken=True), before_9=True)
+    assert (await of(store, service="web", operation=operation)).first_failing == "stock"
+
+
+async def test_an_operation_narrows_and_an_unknown_one_has_near_names() -> None:
+    store = SkyWalkingStore([*checkout("t1", 0), Told("t9", "z", "web", "GET /health", start=5)])
+    evidence = await of(store, service="web", operation="GET /health")
+    assert evidence.content == ("healthy spans=1 errors=0 max_ms=20",)
+    with pytest.raises(SourceFailure) as failure:
+        await of(store, service="web", operation="POST /chekout")
+    assert (failure.value.code, failure.value.field) == (SourceError.UNKNOWN_SELECTOR, "operation")
+    assert failure.value.near_names == ("POST /checkout",)
+
+
+async def test_so_many_services_need_one_to_be_named_for_an_operation() -> None:
+    store = SkyWalkingStore(checkout("t1", 0), services=[f"service{at}" for at in range(60)])
+    with pytest.raises(SourceFailure) as failure:
+        await of(store, operation="Take")
+    assert (failure.value.code, failure.value.field) == (SourceError.QUERY_REJECTED, "service")
+    assert failure.value.near_names
+
+
+async def test_a_known_service_without_spans_is_an_absence() -> None:
+    evidence = await of(SkyWalkingStore(checkout("t1", 0), services=["billing"]), service="billing")
+    assert evidence.status is EvidenceStatus.NO_EVIDENCE
+    assert not evidence.truncated
+
+
+async def test_a_database_seen_from_its_clients_has_no_spans_of_its_own() -> None:
+    store = SkyWalkingStore(checkout("t1", 0), virtual=["stock-db:5432"])
+    with pytest.raises(SourceFailure) as failure:
+        await of(store, service="stock-db:5432")
+    assert failure.value.code is SourceError.UNKNOWN_SELECTOR
+
+
+GROUPED = [Told("t", "a", "shop::web", "GET /"), Told("t", "b", "shop::cart", "Add", "a", error="boom")]
+
+
+@pytest.mark.parametrize(("asked", "told"), [("cart", "cart"), ("shop::cart", "shop::cart"), (None, "cart")])
+async def test_a_group_is_told_where_it_was_asked_for(asked: str | None, told: str) -> None:
+    evidence = await of(SkyWalkingStore(GROUPED), service=asked)
+    assert evidence.first_failing == told
+
+
+async def test_traces_whose_spans_are_gone_make_the_answer_partial() -> None:
+    spans = [*checkout("t1", 0), *checkout("t2", 60, broken=True)]
+    evidence = await of(SkyWalkingStore(spans, lost=frozenset({"t1"})), service="web")
+    assert evidence.truncated
+    assert "TRACES_MISSING:1" in evidence.notes
+
+
+@pytest.mark.parametrize("trouble", ["queryBasicTraces", "listServices"])
+async def test_errors_without_data_are_no_absence(trouble: str) -> None:
+    with pytest.raises(SourceFailure) as failure:
+        await of(SkyWalkingStore(checkout("t1", 0), trouble=trouble), service="web")
+    assert failure.value.code is SourceError.BACKEND_UNAVAILABLE
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        ({"message": "x", "extensions": {"classification": "ValidationError"}}, SourceError.QUERY_REJECTED),
+        ({"message": "x", "extensions": {"classification": "InvalidSyntax"}}, SourceError.QUERY_REJECTED),
+        ({"message": "Validation error (FieldUndefined@[x])"}, SourceError.QUERY_REJECTED),
+        ({"message": "Exception while fetching data (/x) : y"}, SourceError.BACKEND_UNAVAILABLE),
+        ({"message": "x", "extensions": {"classification": "DataFetchingException"}}, SourceError.BACKEND_UNAVAILABLE),
+        ("x", SourceError.BACKEND_UNAVAILABLE),
+    ],
+)
+async def test_errors_beside_status_200_are_told_apart(error: Any, code: SourceError) -> None:
+    async with skywalking_over(lambda _: httpx.Response(200, json={"data": None, "errors": [error]})) as source:
+        with pytest.raises(SourceFailure) as failure:
+            await source.spans(question())
+    assert failure.value.code is code
+    assert failure.value.__context__ is None
+
+
+@pytest.mark.parametrize("body", [{}, [], "x", {"data": "x"}, {"data": {}}])
+async def test_json_of_another_shape_is_unreadable(body: Any) -> None:
+    async with skywalking_over(lambda _: httpx.Response(200, json=body)) as source:
+        with pytest.raises(SourceFailure) as failure:
+            await source.spans(question())
+    assert failure.value.code is SourceError.SOURCE_UNREADABLE
+
+
+async def test_a_search_says_window_state_and_order() -> None:
+    asked: list[dict[str, Any]] = []
+
+    def wire(request: httpx.Request) -> httpx.Response:
+        asked.append(sent(request))
+        if "getTimeInfo" in asked[-1]["query"]:
+            return httpx.Response(200, json={"data": {"getTimeInfo": {"timezone": "+0800", "currentTimestamp": 0}}})
+        return httpx.Response(200, json={"data": {"found": {"traces": []}}})
+
+    async with skywalking_over(wire) as source:
+        assert (await source.spans(question())).records == ()
+    assert asked[1]["variables"]["condition"] == {
+        "queryDuration": {"start": "2026-09-08 120200", "end": "2026-09-08 151659", "step": "SECOND"},
+        "traceState": "ERROR",
+        "queryOrder": "BY_START_TIME",
+        "paging": {"pageNum": 1, "pageSize": 16},
+    }
+
+
+async def test_names_never_become_part_of_the_query_s_text() -> None:
+    hostile = 'x") { id } } mutation { y(z: "'
+    store = SkyWalkingStore([Told("t", "a", hostile, hostile, error="boom")])
+    evidence = await of(store, service=hostile, operation=hostile)
+    assert evidence.first_failing == hostile
+    assert not any("mutation" in query for query in store.queries)
+
+
+async def test_traces_too_large_together_are_read_one_by_one() -> None:
+    spans = [one for at in range(4) for one in checkout(f"t{at}", at, broken=True)]
+    store = SkyWalkingStore([*spans, Told("huge", "a", "web", "POST /checkout", start=9, tags={"x": "x" * 5000})])
+    with serving_skywalking(store) as url:
+        evidence = await answered(SkyWalkingSettings(url=url, max_bytes=5000), service="web")
+    assert evidence.first_failing == "stock"
+    assert "TRACES_MISSING:1" in evidence.notes
+    assert evidence.truncated
+
+
+async def test_the_probe_tells_the_server_s_clock_and_how_many_services_there_are() -> None:
+    with serving_skywalking(SkyWalkingStore(checkout("t1", 0))) as url:
+        source = SkyWalkingSettings(url=url).open("skywalking")
+        probe = await source.probe()
+        await source.close()
+    assert probe.sample == "3 services"
+    assert probe.server_time is not None
+
+
+async def test_what_is_pasted_has_no_address() -> None:
+    async with skywalking_over(lambda _: httpx.Response(200)) as source:
+        pasted = source.paste({"service": "web", "start": "2026-09-08T04:02:00Z", "end": "2026-09-08T07:17:00Z"})
+    assert pasted.startswith('POST /graphql {"query": "query ($condition: TraceQueryCondition)')
+    assert pasted.endswith("# service: web")
+    assert "oap.test" not in pasted
