@@ -1,11 +1,15 @@
 """Settings of trace backends. Light: what is heavy is imported when a source is opened."""
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from typing_extensions import override
 
-from tools.live.source import HttpSource, Source
+from tools.live.source import HttpSource
 from tools.vocabulary import EvidenceKind
+
+if TYPE_CHECKING:
+    from tools.live.traces.jaeger import Jaeger
+    from tools.live.traces.skywalking import SkyWalking
 
 
 class JaegerSettings(HttpSource):
@@ -18,7 +22,7 @@ class JaegerSettings(HttpSource):
     type: Literal["jaeger"] = "jaeger"
 
     @override
-    def open(self, name: str) -> Source:
+    def open(self, name: str) -> "Jaeger":
         from tools.live.traces.jaeger import Jaeger
         from tools.live.transport import Transport
 
@@ -32,7 +36,7 @@ class SkyWalkingSettings(HttpSource):
     type: Literal["skywalking"] = "skywalking"
 
     @override
-    def open(self, name: str) -> Source:
+    def open(self, name: str) -> "SkyWalking":
         from tools.live.traces.skywalking import SkyWalking
         from tools.live.transport import Transport
 

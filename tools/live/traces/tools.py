@@ -5,7 +5,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from tools.base import IncidentContext
+from tools.base import EvidenceTool, IncidentContext
 from tools.canonical import fold
 from tools.frozen.spans import load_spans
 from tools.frozen.traces import TracesTool
@@ -53,6 +53,11 @@ class LiveTracesTool(TracesTool):
     @override
     def paste(self, scope: Scope) -> str:
         return "\n".join(source.paste(scope) for source in self._sources.values())
+
+
+def tools_of(sources: Mapping[str, TraceSource]) -> tuple[EvidenceTool, ...]:
+    """Return `query_traces` over the opened trace backends, by name; nothing where there are none."""
+    return (LiveTracesTool(sources),) if sources else ()
 
 
 def _once(found: Iterable[Iterable[SpanRecord]]) -> list[SpanRecord]:

@@ -10,10 +10,10 @@ import httpx
 
 from tests.tools.live.conformance import ask
 from tools.live.source import HttpSource, Source
-from tools.live.traces import tools_of
 from tools.live.traces.jaeger import Jaeger
 from tools.live.traces.skywalking import SkyWalking
 from tools.live.traces.source import TraceQuestion
+from tools.live.traces.tools import tools_of
 from tools.live.transport import Transport
 from tools.vocabulary import Evidence
 
@@ -28,7 +28,7 @@ def question(service: str | None = None, operation: str | None = None) -> TraceQ
 
 async def answered(*settings: HttpSource, service: str | None = None, operation: str | None = None) -> Evidence:
     """Ask the tool over sources, which are closed afterwards; they are called `source0`, `source1`, …"""
-    sources: dict[str, Source] = {f"source{at}": one.open(f"source{at}") for at, one in enumerate(settings)}
+    sources: dict[str, Any] = {f"source{at}": one.open(f"source{at}") for at, one in enumerate(settings)}
     (tool,) = tools_of(sources)
     try:
         return await ask(tool, {"service": service, "operation": operation, **WINDOW})

@@ -14,8 +14,8 @@ from tests.live.servers.told_spans import Told, checkout
 from tests.tools.live.conformance import LIMIT, TOKEN, HttpConformance, ask
 from tools.base import EvidenceTool
 from tools.live.source import Source
-from tools.live.traces import tools_of
 from tools.live.traces.settings import JaegerSettings, SkyWalkingSettings
+from tools.live.traces.tools import tools_of
 from tools.vocabulary import Evidence
 
 SPANS = [*checkout("t1", 0), *checkout("t2", 60, broken=True)]

@@ -61,10 +61,8 @@ async def test_so_many_services_are_asked_in_part_beginning_with_the_incident_s_
     spans = [Told("t", "x", "zz-last", "tick", error="boom")]
     with serving_jaeger(JaegerStore(spans, services=names)) as url:
         source = JaegerSettings(url=url).open("jaeger")
-        found = await source.spans(question())  # type: ignore[attr-defined]
-        preferred = await source.spans(  # type: ignore[attr-defined]
-            question().__class__(None, None, START, END, prefer="zz-last")
-        )
+        found = await source.spans(question())
+        preferred = await source.spans(question().__class__(None, None, START, END, prefer="zz-last"))
         await source.close()
     assert found.records == ()
     assert found.truncated

@@ -9,8 +9,8 @@ from tests.tools.live.conformance import INCIDENT
 from tests.tools.live.traces.asking import answered
 from tools.base import SourceFailure
 from tools.frozen.traces import TracesArguments, TracesTool
-from tools.live.traces import tools_of
 from tools.live.traces.settings import JaegerSettings, SkyWalkingSettings
+from tools.live.traces.tools import tools_of
 from tools.vocabulary import EvidenceStatus, SourceError
 
 BROKEN = checkout("t2", 60, broken=True)
