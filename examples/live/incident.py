@@ -16,7 +16,7 @@ from examples.live import past, shop, watching
 from examples.live.processes import fetch, free_port, running, until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-QUESTION = {"zh": "下单大量报错，从刚才开始", "en": "orders fail since a moment ago"}
+QUESTION = {"zh": "下单大量报错", "en": "many orders fail"}
 
 
 @dataclass
@@ -27,7 +27,6 @@ class Shop:
     ports: Mapping[str, int]
     urls: Mapping[str, str]
     code: past.Code
-    _payment: ExitStack
 
     def environment(self) -> dict[str, str]:
         """Return the variables by which Zhizhi is told where the evidence is; there is nothing else to tell."""
@@ -43,20 +42,19 @@ class Shop:
     def break_payment(self) -> str:
         """Deploy the change that breaks the shop: a timeout shorter than the bank is fast. Returns its SHA."""
         sha = self.code.shorten_timeout()
-        self.code.record_deploy("payment", sha, datetime.now(UTC))
-        self._payment.close()
-        self.start_payment()
+        self.code.deploy("payment", sha)
         return sha
-
-    def start_payment(self) -> None:
-        """Start the payment service with the configuration that lies in the repository now."""
-        self._payment.enter_context(service(self, "payment", calls="bank"))
 
     def until_served(self, status: str) -> None:
         """Return once orders were answered with `status`; raises NotReady."""
         wanted = f'http_response_status_code="{status}"'.encode()
         url = f"http://127.0.0.1:{self.ports['order']}/metrics"
         until(f"an order answered {status}", lambda: wanted in (fetch(url) or b""))
+
+    def until_noticed(self) -> None:
+        """Return once the alert has fired and the break is old enough to be seen in a graph; raises NotReady."""
+        watching.until_firing(self.urls["alertmanager"])
+        watching.until_seen(self.urls["prometheus"])
 
 
 def log_of(home: Path, name: str) -> Path:
@@ -71,7 +69,7 @@ def service(of: Shop, name: str, calls: str | None = None) -> Iterator[None]:
     command: list[str | Path] = [sys.executable, "-P", shop.__file__, name, "--port", str(of.ports[name])]
     if calls:
         command += ["--calls", f"http://127.0.0.1:{of.ports[calls]}{shop.ROUTES[calls]}"]
-        command += ["--config", of.code.config(name), "--log", log_of(of.home, name)]
+        command += ["--config", of.code.deployed(name), "--log", log_of(of.home, name)]
     with running(command, of.home / f"{name}.log", url):
         yield
 
@@ -101,9 +99,9 @@ def live_shop(home: Path) -> Iterator[Shop]:
             alertmanager_url=urls["alertmanager"],
         )
         urls["prometheus"] = stack.enter_context(scraping)
-        of = Shop(home, ports, urls, past.Code(home, now), stack.enter_context(ExitStack()))
+        of = Shop(home, ports, urls, past.Code(home, now))
         stack.enter_context(service(of, "bank"))
-        of.start_payment()
+        stack.enter_context(service(of, "payment", calls="bank"))
         stack.enter_context(service(of, "order", calls="payment"))
         stack.enter_context(watching.shipping(urls["logs"], [log_of(home, name) for name in ("payment", "order")]))
         customers = [sys.executable, "-P", shop.__file__, "customers", "--rate", str(past.RATE)]
@@ -112,10 +110,12 @@ def live_shop(home: Path) -> Iterator[Shop]:
         yield of
 
 
-def diagnose(of: Shop, *options: str, question: str = QUESTION["en"]) -> "subprocess.CompletedProcess[str]":
-    """Run `zhizhi diagnose` with nothing but environment variables to tell it where the evidence is."""
+def diagnose(of: Shop, question: str, *options: str, output: int | None = None) -> "subprocess.Popen[str]":
+    """Start `zhizhi diagnose`, told by nothing but environment variables where the evidence is.
+
+    `output`: where its report goes (`subprocess.PIPE`), by default our own standard output.
+    """
     command = [sys.executable, "-P", "-m", "app", "diagnose", question, *options]
-    keep = {name: value for name, value in os.environ.items() if not name.startswith(("HARNESS_", "OPENAI_"))}
-    return subprocess.run(  # noqa: S603 - our own command line
-        command, cwd=ROOT, env=keep | of.environment(), stdout=subprocess.PIPE, text=True, check=False
-    )
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("HARNESS_", "OPENAI_"))}
+    environ = own | of.environment()
+    return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=output, text=True)  # noqa: S603 - our own program

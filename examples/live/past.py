@@ -24,6 +24,7 @@ HEALTHY_TIMEOUT, BROKEN_TIMEOUT = "3000ms", "300ms"
 
 _FAILURES = {"bank": "500", "payment": "504", "order": "502"}
 _CALLS = {"payment": "bank", "order": "payment"}
+_CALLS_FAIL = {"payment": 'error_type="timeout"', "order": 'error_type="504",http_response_status_code="504"'}
 _LOG_EVERY = timedelta(seconds=20)
 
 
@@ -57,9 +58,8 @@ def _sorts(service: str, port: int) -> Iterator[_Sort]:
         labels = f'http_request_method="POST",http_response_status_code="{status}",http_route="{ROUTES[service]}"'
         yield _Sort(SERVER, f"{labels},{target}", status == "200")
     if callee := _CALLS.get(service):
-        yield _Sort(CLIENT, f'server_address="{callee}",{target}', True)
-        error = "timeout" if service == "payment" else _FAILURES["payment"]
-        yield _Sort(CLIENT, f'error_type="{error}",server_address="{callee}",{target}', False)
+        yield _Sort(CLIENT, f'http_response_status_code="200",server_address="{callee}",{target}', True)
+        yield _Sort(CLIENT, f'{_CALLS_FAIL[service]},server_address="{callee}",{target}', False)
 
 
 def _histogram(sort: _Sort, times: Sequence[int], increments: Sequence[int]) -> Iterator[str]:
@@ -100,49 +100,62 @@ def logs(now: datetime) -> Iterator[dict[str, str]]:
 
 
 class Code:
-    """The shop's repository and the file in which deploys are recorded, both below `home`."""
+    """The shop's repository, what of it is deployed, and the file in which deploys are recorded, all below `home`."""
 
     def __init__(self, home: Path, now: datetime) -> None:
+        self._home = home
         self.repository = home / "repository"
         self.deploys = home / "deploys.ndjson"
         self._now = now
         self._make()
 
-    def config(self, service: str) -> Path:
-        """Return where the configuration of a service lies."""
-        return self.repository / service / "config.yml"
+    def deployed(self, service: str) -> Path:
+        """Return where the configuration lies that a service runs with."""
+        return self._home / f"{service}.yml"
+
+    def deploy(self, service: str, sha: str) -> None:
+        """Bring a service's configuration, as it stands in the repository, to where it runs, and record that."""
+        partial = self._home / f"{service}.new"
+        shutil.copyfile(self._config(service), partial)
+        self._record(service, sha, datetime.now(UTC))
+        partial.replace(self.deployed(service))
 
     def shorten_timeout(self) -> str:
         """Commit the change that breaks the shop; returns its SHA."""
-        config = self.config("payment")
+        config = self._config("payment")
         config.write_text(config.read_text(encoding="utf-8").replace(HEALTHY_TIMEOUT, BROKEN_TIMEOUT), encoding="utf-8")
         return self._commit("payment: fail fast, one timeout for all channels", datetime.now(UTC))
 
-    def record_deploy(self, service: str, sha: str, at: datetime) -> None:
+    def _record(self, service: str, sha: str, at: datetime) -> None:
         """Write down that a commit went live."""
         record = {"timestamp": at.isoformat(timespec="seconds"), "service": service, "commit_sha": sha}
         record["version"] = f"{at:%Y.%m.%d-%H%M}"
         with self.deploys.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
+    def _config(self, service: str) -> Path:
+        return self.repository / service / "config.yml"
+
     def _make(self) -> None:
         """Make the history: the code itself, an innocent change that went live, and one that nobody deployed."""
         self.repository.mkdir()
         self._git("init", "--quiet", "--initial-branch=main")
         for service in ("payment", "order"):
-            self.config(service).parent.mkdir()
+            self._config(service).parent.mkdir()
             callee, timeout = _CALLS[service], HEALTHY_TIMEOUT if service == "payment" else "5000ms"
             text = f"{callee}:\n  read-timeout: {timeout}\nlog:\n  channel: false\n"
-            self.config(service).write_text(text, encoding="utf-8")
+            self._config(service).write_text(text, encoding="utf-8")
         first = self._commit("order and payment", self._now - timedelta(days=2))
         for service in ("payment", "order"):
-            self.record_deploy(service, first, self._now - timedelta(days=2))
-        config = self.config("order")
+            self._record(service, first, self._now - timedelta(days=2))
+        config = self._config("order")
         config.write_text(config.read_text(encoding="utf-8").replace("false", "true"), encoding="utf-8")
         told = self._commit("order: the log tells the channel", self._now - timedelta(minutes=65))
-        self.record_deploy("order", told, self._now - timedelta(minutes=40))
+        self._record("order", told, self._now - timedelta(minutes=40))
         (self.repository / "README.md").write_text("On call: see the roster.\n", encoding="utf-8")
         self._commit("Where the roster is", self._now - timedelta(minutes=25))
+        for service in ("payment", "order"):
+            shutil.copyfile(self._config(service), self.deployed(service))
 
     def _commit(self, message: str, at: datetime) -> str:
         self._git("add", "--all")

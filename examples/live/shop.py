@@ -6,8 +6,8 @@
     python shop.py customers --calls http://127.0.0.1:9003/order --rate 8
 
 `order` calls `payment`, which calls `bank`, which takes its time. A service reads from its configuration how long it
-waits (`read-timeout: 3000ms`), answers 502 or 504 where what it calls fails, writes its log as NDJSON, and shows its
-metrics at `/metrics`, under the names of OpenTelemetry's semantic conventions for HTTP.
+waits (`read-timeout: 3000ms`; it takes a new one up at once), answers 502 or 504 where what it calls fails, writes its
+log as NDJSON, and shows its metrics at `/metrics`, under the names of OpenTelemetry's semantic conventions for HTTP.
 """
 
 import argparse
@@ -96,7 +96,7 @@ class Service:
         self.route = ROUTES[name]
         self.metrics = Histograms()
         self._calls = urlsplit(calls) if calls else None
-        self._timeout = read_timeout(config) if config else PATIENCE
+        self._config = config
         self._log = log
         self._writing = threading.Lock()
 
@@ -133,20 +133,22 @@ class Service:
         calls = self._calls
         assert calls is not None  # noqa: S101 - only services that call come here
         callee = next(name for name, route in ROUTES.items() if route == calls.path)
+        timeout = read_timeout(self._config) if self._config else PATIENCE
         begun = time.perf_counter()
+        told = {"server_address": callee}
         failure: Failed | None = None
         try:
-            status = request(calls.hostname or "", calls.port or 0, calls.path, self._timeout, trace_id)
+            status = request(calls.hostname or "", calls.port or 0, calls.path, timeout, trace_id)
+            told["http_response_status_code"] = str(status)
             if status >= 500:
-                failure = Failed(502, str(status), f"{callee} failed: status {status}")
+                failure = Failed(502, str(status), f"call to {callee} failed: status {status}")
         except TimeoutError:
-            failure = Failed(
-                504, "timeout", f"call to {callee} failed: read timed out after {self._timeout * 1000:.0f}ms"
-            )
+            waited = f"{timeout * 1000:.0f}ms"
+            failure = Failed(504, "timeout", f"call to {callee} failed: read timed out after {waited}")
         except (OSError, HTTPException):
             failure = Failed(502, "connection", f"call to {callee} failed: connection lost")
-        told = {"error_type": failure.error_type} if failure else {}
-        self.metrics.observe(CLIENT, time.perf_counter() - begun, server_address=callee, **told)
+        told |= {"error_type": failure.error_type} if failure else {}
+        self.metrics.observe(CLIENT, time.perf_counter() - begun, **told)
         if failure is not None:
             raise failure
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlencode
 
 from examples.live.processes import NotReady, fetch, free_port, running, until
 
@@ -16,14 +17,13 @@ LOG_INDEX = "shop-logs"
 _EVERY = 0.2
 
 _COUNT = 'http_server_request_duration_seconds_count{job="order"'
+_ERRORS = f'sum by (job) (rate({_COUNT},http_response_status_code=~"5.."}}[%s])) / sum by (job) (rate({_COUNT}}}[%s]))'
 RULES = f"""
 groups:
   - name: shop
     rules:
       - alert: {ALERT}
-        expr: >
-          sum by (job) (rate({_COUNT},http_response_status_code=~"5.."}}[10s]))
-          / sum by (job) (rate({_COUNT}}}[10s])) > {THRESHOLD}
+        expr: {_ERRORS % ("10s", "10s")} > {THRESHOLD}
         for: 2s
         labels: {{severity: critical, service: order}}
         annotations:
@@ -176,6 +176,17 @@ def shipping(url: str, files: Iterable[Path]) -> Iterator[None]:
         yield
     finally:
         shipper.stop()
+
+
+def until_seen(url: str, *, patience: float = 120.0) -> None:
+    """Return as soon as a graph over a minute shows the errors, too; raises NotReady."""
+    query = urlencode({"query": f"{_ERRORS % ('1m', '1m')} > {THRESHOLD}"})
+
+    def seen() -> bool:
+        answer = fetch(f"{url}/api/v1/query?{query}")
+        return bool(json.loads(answer or b"{}").get("data", {}).get("result"))
+
+    until("the errors to show in a graph over a minute", seen, patience=patience)
 
 
 def until_firing(url: str, name: str = ALERT, *, patience: float = 60.0) -> None:
