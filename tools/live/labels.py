@@ -36,9 +36,16 @@ ServiceLabels = Annotated[tuple[str, ...], BeforeValidator(_split)]
 
 
 def service_of(labels: Mapping[str, object], names: Iterable[str] = SERVICE_LABELS) -> str | None:
-    """Return the service that `labels` name: the value of the first of `names` that has one, trimmed; else None."""
+    """Return the service that `labels` name: its own name, from the first of `names` that has a value; else None."""
     for name in names:
         value = labels.get(name)
         if isinstance(value, str) and value.strip():
-            return value.strip()
+            return short_name(value.strip())
     return None
+
+
+def short_name(value: str) -> str:
+    """Return a service's own name: `checkout` of `shop/checkout` (OpenTelemetry's job) and of
+    `checkout.shop.svc.cluster.local` (Istio's host)."""
+    last = value.rpartition("/")[2] or value
+    return last.partition(".")[0] if ".svc" in last else last

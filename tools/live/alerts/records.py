@@ -142,7 +142,7 @@ def _others(labels: Mapping[str, str], service_labels: Sequence[str]) -> dict[st
     rest = {
         name: value
         for name, value in sorted(labels.items())
-        if name not in told | _OWN and not (name in service_labels and value == service)
+        if name not in told | _OWN and not (name in service_labels and value.strip() == service)
     }
     return dict(list(rest.items())[:_MAX_LABELS])
 

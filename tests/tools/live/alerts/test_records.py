@@ -63,7 +63,9 @@ def test_what_holds_no_alert_is_refused(payload: object) -> None:
         ({"service_name": "a", "job": "b"}, "a"),
         ({"app_kubernetes_io_name": "a", "app": " "}, "a"),
         ({"destination_canonical_service": "a"}, "a"),
-        ({"job": "b"}, "b"),
+        ({"job": " b "}, "b"),
+        ({"job": "shop/b"}, "b"),
+        ({"service": "b.shop.svc.cluster.local"}, "b"),
         ({"pod": "a-1"}, None),
     ],
 )
