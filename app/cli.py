@@ -146,6 +146,19 @@ def doctor(locale: LocaleOption = "zh") -> int:
     return check_sources(settings, words_for(locale))
 
 
+@commands.command(context_settings={"allow_interspersed_args": False})
+def declare(
+    target: Annotated[
+        list[str], typer.Argument(metavar="URL|COMMAND…", help="An MCP server's endpoint, or what starts one.")
+    ],
+    token_file: Annotated[Path | None, typer.Option("--token-file", metavar="FILE", help="Lets us in.")] = None,
+) -> None:
+    """Print a declaration of an MCP server's reading tools to start from (docs/tools.md)."""
+    from app.declare import declare as declaration
+
+    write_out(declaration(target, token_file))
+
+
 @commands.command()
 def graph() -> None:
     """Print the graph as a Mermaid drawing."""

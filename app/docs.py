@@ -1,4 +1,4 @@
-"""The generated pages of `docs/`: the graph's drawing and the contract's JSON. `python -m app.docs` writes them.
+"""The generated pages of `docs/`: the graph, the contract's JSON, the live sources. `python -m app.docs` writes them.
 
 A test holds the committed pages equal to what the code says.
 """
@@ -14,6 +14,7 @@ from langchain_core.messages import ToolMessage
 from pydantic import BaseModel
 
 from app.catalog import draw_graph
+from app.source_docs import sources_page
 from graph.contract import vocabulary
 from graph.contract.admission import Rejection
 from graph.contract.draft import Draft
@@ -107,6 +108,7 @@ def write_pages() -> None:
     """Write the generated pages into `docs/`."""
     (DOCS / "graph.md").write_text(graph_page(), encoding="utf-8")
     (DOCS / "contract.md").write_text(contract_page(), encoding="utf-8")
+    (DOCS / "sources.md").write_text(sources_page(GENERATED), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -139,17 +139,18 @@ class _AdaptedTool(EvidenceTool):
             answer = await asyncio.wait_for(
                 self.base_tool.ainvoke(call, config={"callbacks": []}), self.timeout_seconds
             )
-        except SourceFailure as failure:
-            code = failure.code
+        except SourceFailure as said:
+            failure = SourceFailure(said.code, near_names=said.near_names, field=said.field)
         except ValidationError:
-            code = SourceError.QUERY_REJECTED
+            failure = SourceFailure(SourceError.QUERY_REJECTED)
         except Exception as error:  # noqa: BLE001 - a foreign tool may raise anything
-            code = SourceError.BACKEND_TIMEOUT if _is_timeout(error) else SourceError.BACKEND_UNAVAILABLE
+            timed_out = _is_timeout(error)
+            failure = SourceFailure(SourceError.BACKEND_TIMEOUT if timed_out else SourceError.BACKEND_UNAVAILABLE)
         else:
             if getattr(answer, "status", "success") != "error":
                 return _text(getattr(answer, "content", answer))
-            code = SourceError.BACKEND_UNAVAILABLE
-        raise SourceFailure(code)
+            failure = SourceFailure(SourceError.BACKEND_UNAVAILABLE)
+        raise failure
 
 
 def _argument_model(base_tool: "BaseTool") -> tuple[type[BaseModel], frozenset[str]]:

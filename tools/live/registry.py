@@ -11,11 +11,13 @@ from tools.live.source import Source, SourceSettings
 
 TYPES: Mapping[str, str] = MappingProxyType(
     {
-        "prometheus": "tools.live.metrics.settings:PrometheusSettings",
+        "alertmanager": "tools.live.alerts.settings:AlertmanagerSettings",
+        "prometheus-alerts": "tools.live.alerts.settings:PrometheusAlertsSettings",
+        "mcp": "tools.live.mcp.settings:McpSettings",
     }
 )
-"""Where the settings of each type are. The package that they lie in answers for the kind: its `tools_of` makes the
-evidence tools over all sources of that package."""
+"""Where the settings of each type are. The package that they lie in answers for the kind: `tools_of` in its
+module `tools` makes the evidence tools over all sources of that package."""
 
 
 @dataclass(frozen=True)
@@ -61,5 +63,6 @@ def open_evidence(settings: Mapping[str, SourceSettings]) -> LiveEvidence:
     for name, source in sources.items():
         package = type(settings[name]).__module__.rpartition(".")[0]
         packages.setdefault(package, {})[name] = source
-    tools = [tool for package, members in packages.items() for tool in import_module(package).tools_of(members)]
+    modules = {package: import_module(f"{package}.tools") for package in packages}
+    tools = [tool for package, members in packages.items() for tool in modules[package].tools_of(members)]
     return LiveEvidence(sources, tuple(tools))

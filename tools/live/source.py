@@ -44,14 +44,15 @@ class Source(ABC):
 
 
 class SourceSettings(BaseModel, ABC):
-    """Settings of one source: `HARNESS_SOURCE_<NAME>_<FIELD>`. A subclass has its `type` and says its `kind`.
+    """Settings of one source: `HARNESS_SOURCE_<NAME>_<FIELD>`. A subclass has its `type` and says its `kind`,
+    None where its tools are of several kinds.
 
     In the environment a field of several values is a list with commas, one of names and values is a JSON object.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: ClassVar[EvidenceKind]
+    kind: ClassVar[EvidenceKind | None]
     type: str
     timeout_seconds: float = Field(default=10.0, gt=0, le=120)
 

@@ -204,13 +204,13 @@ class Transport:
             client = self._clients[loop] = httpx.AsyncClient(
                 timeout=httpx.Timeout(access.timeout_seconds, connect=min(CONNECT_SECONDS, access.timeout_seconds)),
                 limits=httpx.Limits(max_keepalive_connections=_KEPT_CONNECTIONS),
-                verify=_trust(access),
+                verify=trust(access),
                 transport=self._wire,
             )
         return client
 
 
-def _trust(access: HttpAccess) -> ssl.SSLContext | bool:
+def trust(access: HttpAccess) -> ssl.SSLContext | bool:
     """Return what verifies the server's certificate; raises SourceFailure where the CA file can't be used."""
     if access.ca_file is None:
         return True

@@ -17,9 +17,10 @@ OUTCOMES = st.dictionaries(
 )
 
 
-async def _said(outcome: Outcome) -> int:
+async def _said(outcome: object) -> int:
     if isinstance(outcome, SourceError):
         raise SourceFailure(outcome, near_names=(outcome.value,))
+    assert isinstance(outcome, int)
     return outcome
 
 

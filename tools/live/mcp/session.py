@@ -1,0 +1,192 @@
+"""One MCP session, held open between questions: an answer takes a fraction of what opening a session a call takes.
+
+A session's tasks have to end where they began, so that a task of its own holds it, one in each event loop.
+"""
+
+import asyncio
+import ssl
+import weakref
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from langchain_core.tools import BaseTool
+from langchain_mcp_adapters.tools import load_mcp_tools
+from mcp import ClientSession
+from mcp.types import Tool
+from typing_extensions import override
+
+from tools.base import SourceFailure
+from tools.live.source import HttpAccess
+from tools.vocabulary import SourceError
+
+OpenSession = Callable[[], AbstractAsyncContextManager[ClientSession]]
+_MAX_PAGES = 20
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An initialized session: the tools as the server lists them, and as LangChain calls them, by name."""
+
+    listed: Mapping[str, Tool]
+    callable: Mapping[str, BaseTool]
+
+
+@dataclass
+class _Held:
+    opened: asyncio.Future[Opened]
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+    asking: int = 0
+
+
+class HeldSession:
+    """Opens a session when it is first asked for, and again where the one before has ended."""
+
+    def __init__(self, open_session: OpenSession) -> None:
+        self._open = open_session
+        self._held: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = weakref.WeakKeyDictionary()
+
+    async def opened(self) -> Opened:
+        """Return the open session; raises SourceFailure where none can be had."""
+        return await asyncio.shield(self._current().opened)
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Return what a tool answers (a ToolMessage). A broken session is opened again once.
+
+        Raises SourceFailure where the server can't be reached. Cancelling the last question of a session closes it,
+        which is how the server hears that nobody waits any more.
+        """
+        call = {"type": "tool_call", "id": "evidence", "name": name, "args": dict(arguments)}
+        for last in (False, True):
+            held = self._current()
+            opened = await asyncio.shield(held.opened)
+            held.asking += 1
+            try:
+                # No callbacks: what a source said is not for the run's streams before it is cleaned.
+                return await opened.callable[name].ainvoke(call, config={"callbacks": []})
+            except asyncio.CancelledError:
+                if held.asking == 1:
+                    await self._end(held)
+                raise
+            except TimeoutError:
+                raise
+            except Exception:  # noqa: BLE001 - a broken session raises whatever its transport does
+                await self._end(held)
+                if last:
+                    break
+            finally:
+                held.asking -= 1
+        raise SourceFailure(SourceError.BACKEND_UNAVAILABLE)
+
+    async def close(self) -> None:
+        """End the session of this event loop."""
+        held = self._held.pop(asyncio.get_running_loop(), None)
+        if held is not None:
+            await self._end(held)
+
+    def _current(self) -> _Held:
+        loop = asyncio.get_running_loop()
+        held = self._held.get(loop)
+        if held is None or held.task is None or held.task.done():
+            held = self._held[loop] = _Held(loop.create_future())
+            held.task = loop.create_task(self._hold(held))
+        return held
+
+    async def _hold(self, held: _Held) -> None:
+        try:
+            async with self._open() as session:
+                await session.initialize()
+                listed = await _listed(session)
+                callables = {tool.name: tool for tool in await load_mcp_tools(session)}
+                held.opened.set_result(Opened(listed, callables))
+                await held.closing.wait()
+        except Exception as error:  # noqa: BLE001 - whatever a transport raises, the source is away
+            if not held.opened.done():
+                held.opened.set_exception(SourceFailure(_code_of(error)))
+        finally:
+            if held.opened.done():
+                held.opened.exception()  # retrieved here, since whoever waited may be gone
+            else:
+                held.opened.cancel()
+
+    async def _end(self, held: _Held) -> None:
+        held.closing.set()
+        if held.task is not None:
+            _, late = await asyncio.wait([held.task], timeout=5)
+            for task in late:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+
+async def _listed(session: ClientSession) -> dict[str, Tool]:
+    tools: dict[str, Tool] = {}
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        page = await session.list_tools(cursor)
+        tools |= {tool.name: tool for tool in page.tools}
+        cursor = page.nextCursor
+        if not cursor:
+            break
+    return tools
+
+
+def _code_of(error: BaseException) -> SourceError:
+    """Return what an error at opening means; an exception group means what its first member does."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, SourceFailure):
+        return error.code
+    if isinstance(error, httpx.HTTPStatusError) and error.response.status_code in (401, 403):
+        return SourceError.ACCESS_DENIED
+    if isinstance(error, TimeoutError | httpx.TimeoutException):
+        return SourceError.BACKEND_TIMEOUT
+    return SourceError.BACKEND_UNAVAILABLE
+
+
+class LetIn(httpx.Auth):
+    """Puts an access' credentials on each request, files read anew."""
+
+    def __init__(self, access: HttpAccess) -> None:
+        self._access = access
+
+    @override
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers.update(self._access.credentials())
+        yield request
+
+
+class BoundedWire(httpx.AsyncHTTPTransport):
+    """Cuts the answer to a question while it streams; the server's own channel (a GET) has no end to bound."""
+
+    def __init__(self, max_bytes: int, verify: ssl.SSLContext | bool) -> None:
+        super().__init__(verify=verify)
+        self._max_bytes = max_bytes
+
+    @override
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await super().handle_async_request(request)
+        if request.method != "GET" and isinstance(response.stream, httpx.AsyncByteStream):
+            response.stream = _Cut(response.stream, self._max_bytes)
+        return response
+
+
+class _Cut(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream, max_bytes: int) -> None:
+        self._stream = stream
+        self._left = max_bytes
+
+    @override
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            self._left -= len(chunk)
+            if self._left < 0:
+                raise httpx.ReadError("the answer is beyond the bound")
+            yield chunk
+
+    @override
+    async def aclose(self) -> None:
+        await self._stream.aclose()
