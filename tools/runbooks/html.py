@@ -11,8 +11,8 @@ _HEADINGS = {f"h{depth}": depth for depth in range(1, 7)}
 _BLOCKS = frozenset(
     re.findall(
         r"\w+",
-        """address article aside blockquote body br dd div dl dt fieldset figcaption figure footer form header hr html li
-        main ol p pre section table tbody thead tfoot tr ul""",
+        """address article aside blockquote body br dd div dl dt fieldset figcaption figure footer form header hr html
+        li main ol p pre section table tbody thead tfoot tr ul""",
     )
 )
 _CELLS = frozenset({"td", "th"})
