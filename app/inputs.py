@@ -55,7 +55,7 @@ def read_question(query: str, incident_dir: Path | None, locale: Locale, *, aler
 
 def _alert_in(file: Path) -> dict[str, Any]:
     """Return the alert in a file, in the form of `alert.json`. Raises BadInput."""
-    from tools.live.alerts import alert_of
+    from tools.live.alerts.records import alert_of
 
     named = "standard input" if file == _STANDARD_INPUT else f"alert file {file}"
     try:

@@ -34,6 +34,7 @@ class InputDoor(EphemeralValue[Any]):
 def admit_input(value: Any) -> dict[str, Any]:
     """Return the caller's input with its user turns as masked, bounded text and its incident as masked JSON.
 
+    An incident may be what Alertmanager or Grafana posts to a webhook, or one alert of theirs; it's taken in our form.
     Only the user's turns are taken: nobody hands the run an answer of its own, a tool's or a system's. What can't be
     read as a message counts as none; the turns beside it are taken all the same.
     """
@@ -41,8 +42,20 @@ def admit_input(value: Any) -> dict[str, Any]:
     incident = given.get("incident")
     return {
         "messages": _user_turns(given.get("messages")),
-        "incident": clean_json(incident) if isinstance(incident, dict) and incident else None,
+        "incident": clean_json(_own_form(incident)) if isinstance(incident, dict) and incident else None,
     }
+
+
+def _own_form(incident: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(incident.get("alerts"), list) and not isinstance(incident.get("labels"), dict):
+        return incident
+    # What reads expressions takes a while to load, which an incident in our own form needn't wait for.
+    from tools.live.alerts.records import alert_of
+
+    try:
+        return alert_of(incident)
+    except ValueError:
+        return incident
 
 
 def add_turns(left: Any, right: Any) -> Any:

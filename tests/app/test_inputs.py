@@ -1,3 +1,5 @@
+import io
+import json
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,47 @@ def test_a_question_brings_its_alert(tmp_path: Path) -> None:
     assert read_question("q", tmp_path, "zh").alert is None
     (tmp_path / "alert.json").write_text('{"summary": "支付超时"}', encoding="gb18030")
     assert read_question("q", tmp_path, "zh").alert == {"summary": "支付超时"}
+
+
+WEBHOOK = {
+    "version": "4",
+    "status": "firing",
+    "alerts": [
+        {
+            "status": "firing",
+            "labels": {"alertname": "PaymentErrors", "service": "payment", "severity": "critical"},
+            "annotations": {"summary": "payments fail"},
+            "startsAt": "2026-09-08T07:02:00Z",
+        }
+    ],
+}
+
+
+def test_an_alert_is_taken_as_alertmanager_sends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "webhook.json"
+    file.write_text(json.dumps(WEBHOOK), encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
+    for named in (file, Path("-")):
+        alert = read_question("q", None, "zh", alert=named).alert
+        assert alert is not None
+        assert (alert["service"], alert["fired_at"]) == ("payment", "2026-09-08T07:02:00+00:00")
+
+
+def test_an_alert_given_beside_an_incident_counts(incident: Path) -> None:
+    file = incident / "given.json"
+    file.write_text('{"service": "order", "summary": "slow"}', encoding="utf-8")
+    question = read_question("q", incident, "zh", alert=file)
+    assert question.alert == {"service": "order", "summary": "slow"}
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "1", "[" * 100_000, '{"alerts": []}', '"' + "x" * (1 << 20)])
+def test_a_file_that_holds_no_alert_is_refused(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "alert.json"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(BadInput, match="holds no alert: expected one JSON object"):
+        read_question("q", None, "zh", alert=file)
+
+
+def test_an_alert_file_that_is_not_there_is_told_with_its_path(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"alert file .*missing\.json can't be read: No such file"):
+        read_question("q", None, "zh", alert=tmp_path / "missing.json")

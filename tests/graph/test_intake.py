@@ -170,3 +170,20 @@ async def test_a_command_and_an_edit_are_masked_like_the_input() -> None:
     await graph.aupdate_state(config, {"messages": [turn]})
     await graph.ainvoke(Command(update={"messages": [turn]}), config, context=DiagnosisContext())
     assert "hunter2222" not in repr((await graph.aget_state(config)).values)
+
+
+def test_a_webhooks_alert_is_taken_in_our_form_and_masked() -> None:
+    labels = {"alertname": "PaymentErrors", "service": "payment", "severity": "critical"}
+    told = {"summary": f"payments fail, password={SECRETS[0]}"}
+    alert = {"labels": labels, "annotations": told, "startsAt": "2026-09-08T07:02:00Z"}
+    for payload in (alert, {"status": "firing", "alerts": [alert]}):
+        incident = admit_input({"messages": [], "incident": payload})["incident"]
+        assert (incident["service"], incident["fired_at"]) == ("payment", "2026-09-08T07:02:00+00:00")
+        assert SECRETS[0] not in str(incident)
+
+
+def test_what_only_looks_like_a_webhook_is_kept_as_it_is() -> None:
+    assert admit_input({"incident": {"alerts": [], "service": "payment"}})["incident"] == {
+        "alerts": [],
+        "service": "payment",
+    }
