@@ -179,14 +179,18 @@ def shipping(url: str, files: Iterable[Path]) -> Iterator[None]:
 
 
 def until_seen(url: str, *, patience: float = 120.0) -> None:
-    """Return as soon as a graph over a minute shows the errors, too; raises NotReady."""
-    query = urlencode({"query": f"{_ERRORS % ('1m', '1m')} > {THRESHOLD}"})
+    """Return as soon as the errors stand in a graph of the whole afternoon, too; raises NotReady.
+
+    Over hours, a point every 20 seconds tells of the minute before it.
+    """
+    errors = _ERRORS % ("1m", "1m")
+    query = urlencode({"query": f"max_over_time(({errors})[1m:20s]) > {THRESHOLD / 2}"})
 
     def seen() -> bool:
         answer = fetch(f"{url}/api/v1/query?{query}")
         return bool(json.loads(answer or b"{}").get("data", {}).get("result"))
 
-    until("the errors to show in a graph over a minute", seen, patience=patience)
+    until("the errors to show in a graph", seen, patience=patience)
 
 
 def until_firing(url: str, name: str = ALERT, *, patience: float = 60.0) -> None:
