@@ -97,7 +97,7 @@ class Everywhere:
         rows: dict[tuple[str, str, int], Count] = {}
         for row in (row for counts in told for row in counts.rows):
             key = (row.service, row.severity, row.slice)
-            rows[key] = _added(rows[key], row) if key in rows else row
+            rows[key] = rows[key].added(row) if key in rows else row
         bounds = {counts.bound for counts in told}
         self._remark(note for counts in told for note in counts.notes)
         ordered = tuple(rows[key] for key in sorted(rows))
@@ -129,12 +129,3 @@ async def asked_of(sources: Mapping[str, LogSource], service: str | None, until:
 
     gathered = await ask_all(sources, place)
     return Everywhere(gathered.answers, gathered.failures)
-
-
-def _added(first: Count, second: Count) -> Count:
-    return replace(
-        first,
-        records=first.records + second.records,
-        first=min(first.first, second.first) if first.first and second.first else None,
-        last=max(first.last, second.last) if first.last and second.last else None,
-    )

@@ -89,6 +89,15 @@ class Count:
     first: datetime | None = None
     last: datetime | None = None
 
+    def added(self, other: "Count") -> "Count":
+        """Return this count with the records of another one of the same service, severity and slice."""
+        return replace(
+            self,
+            records=self.records + other.records,
+            first=min(self.first, other.first) if self.first and other.first else None,
+            last=max(self.last, other.last) if self.last and other.last else None,
+        )
+
 
 @dataclass(frozen=True)
 class Counts:
