@@ -20,6 +20,7 @@ from app.inputs import NO_SOURCES, BadInput, Question, read_question
 from app.live import Live, TraceFile
 from app.terminal import OutputFailure, plain, prepare_streams, show, write_out
 from app.words import Locale, words_for
+from graph.setting_errors import SettingsError
 
 if TYPE_CHECKING:
     from graph.contract.release import Release
@@ -178,14 +179,10 @@ def tools(incident: IncidentDir = None) -> None:
 
 
 def _settings() -> "HarnessSettings":
-    """Read the settings before the graph is loaded, which needs them valid."""
-    from graph.setting_errors import SettingsError
+    """Read the settings before the graph is loaded, which needs them valid. Raises SettingsError."""
     from graph.settings import load_settings
 
-    try:
-        return load_settings()
-    except SettingsError as error:
-        raise BadInput(str(error)) from None
+    return load_settings()
 
 
 def _investigate(
@@ -236,7 +233,7 @@ def main() -> None:
         code = commands(prog_name="zhizhi", standalone_mode=False)
     except TyperException as error:
         code = _refuse(error.format_message())
-    except (BadInput, OutputFailure) as error:
+    except (BadInput, OutputFailure, SettingsError) as error:
         code = _refuse(str(error))
     except (KeyboardInterrupt, asyncio.CancelledError):
         code = CANCELLED

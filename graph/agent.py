@@ -30,6 +30,7 @@ from graph.nodes.safe_fallback import make_safe_fallback
 from graph.nodes.semantic_guard import make_semantic_guard
 from graph.nodes.tool_gate import make_tool_gate
 from graph.parts import Parts
+from graph.setting_errors import SettingsError
 from graph.settings import DiagnosisContext, HarnessSettings, load_settings
 from graph.state import DiagnosisInput, DiagnosisOutput, DiagnosisState
 from tools.base import EvidenceTool
@@ -167,10 +168,17 @@ def _parts(models: GivenModels | None, tools: Sequence[EvidenceTool] | None, set
 
 
 def _configured_tools(settings: HarnessSettings) -> tuple[EvidenceTool, ...]:
-    """Return the tools of the configured incident, else of the configured live sources, which stay open."""
+    """Return the tools of the configured incident, else of the configured live sources, which stay open.
+
+    Raises SettingsError where two sources can't stand beside each other.
+    """
     if settings.incident_dir:
         return frozen_tools(settings.incident_dir)
-    return open_evidence(settings.sources).tools if settings.sources else ()
+    try:
+        return open_evidence(settings.sources).tools
+    except ValueError as error:
+        line = f"invalid sources: {error}"
+    raise SettingsError(line)
 
 
 graph = build_graph()

@@ -1,15 +1,17 @@
 """What is said of settings that can't be used: one clear line."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class SettingsError(Exception):
     """The settings can't be used. Its text is one clear line: what was wrong, where, and what would be right."""
 
 
-def first_line(error: ValidationError, *, below: Sequence[str] = ()) -> str:
+def first_line(error: "ValidationError", *, below: Sequence[str] = ()) -> str:
     """Name the first bad setting in both spellings; a value is never repeated, since it may be a secret.
 
     `below`: the names of the groups that the settings at fault lie in.

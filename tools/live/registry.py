@@ -11,8 +11,14 @@ from tools.live.source import Source, SourceSettings
 
 TYPES: Mapping[str, str] = MappingProxyType(
     {
+        "prometheus": "tools.live.metrics.settings:PrometheusSettings",
         "alertmanager": "tools.live.alerts.settings:AlertmanagerSettings",
         "prometheus-alerts": "tools.live.alerts.settings:PrometheusAlertsSettings",
+        "jaeger": "tools.live.traces.settings:JaegerSettings",
+        "skywalking": "tools.live.traces.settings:SkyWalkingSettings",
+        "kubernetes": "tools.live.kubernetes.settings:KubernetesSettings",
+        "postgresql": "tools.live.database.settings:PostgresqlSettings",
+        "mysql": "tools.live.database.settings:MysqlSettings",
         "mcp": "tools.live.mcp.settings:McpSettings",
     }
 )
