@@ -141,7 +141,7 @@ def _remarked(evidence: Evidence, gathered: Gathered[Firing], incident: Incident
         *evidence.notes,
         *gathered.notes,
         *([f"BROKEN_RECORDS:{broken}"] if broken else []),
-        *(["PARTIAL_ANSWER"] if any(firing.warned for firing in answers) else []),
+        *(["PARTIAL_RESPONSE"] if any(firing.warned for firing in answers) else []),
         *([CURRENT_ONLY] if past else []),
     )
     absent = evidence.status is EvidenceStatus.NO_EVIDENCE

@@ -164,7 +164,7 @@ async def test_our_own_clock_serves_where_the_server_tells_none() -> None:
 async def test_broken_records_and_the_servers_own_warning_are_remarked() -> None:
     evidence = await told(Canned([gettable()], broken=2, warned=True))
     assert evidence.truncated
-    assert evidence.notes == ("BROKEN_RECORDS:2", "PARTIAL_ANSWER")
+    assert evidence.notes == ("BROKEN_RECORDS:2", "PARTIAL_RESPONSE")
 
 
 def test_the_query_to_paste_asks_for_the_service_in_any_case() -> None:
