@@ -31,7 +31,11 @@ def incident(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     ("arguments", "line"),
     [
         (["diagnose"], "zhizhi: Missing argument 'query'."),
-        (["diagnose", "q"], "zhizhi: Missing option '--incident'"),
+        (["diagnose", "q"], "zhizhi: no live source is configured: set HARNESS_SOURCE_PROMETHEUS_URL="),
+        (["doctor"], "zhizhi: no live source is configured: set HARNESS_SOURCE_PROMETHEUS_URL="),
+        (["diagnose", "q", "--alert", "{dir}/missing"], "zhizhi: alert file {dir}/missing can't be read: No such file"),
+        (["declare", "{dir}/missing"], "zhizhi: the MCP server can't be asked: BACKEND_UNAVAILABLE"),
+        (["declare", "http://u:p@host/mcp"], "zhizhi: expected an address without credentials"),
         (["diagnose", "", "--incident", "{dir}"], "zhizhi: QUERY is empty"),
         (["diagnose", "q", "--incident", "{dir}/missing"], "zhizhi: no such incident directory: {dir}/missing"),
         (["diagnose", "q", "--incident", "{dir}/alert.json"], "zhizhi: not a directory: {dir}/alert.json"),
