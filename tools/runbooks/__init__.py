@@ -7,7 +7,7 @@ searched by words and by meaning (`tools.runbooks.indexed`, `tools.runbooks.milv
 from tools.runbooks.directory import RunbookDirectory, RunbookTool
 from tools.runbooks.documents import MAX_FILE_BYTES
 from tools.runbooks.library import Found, Hit, Library
-from tools.runbooks.tool import MAX_SECTION_LINES, RunbookArguments, RunbookSearch
+from tools.runbooks.search import MAX_SECTION_LINES, RunbookArguments, RunbookSearch
 
 __all__ = [
     "MAX_FILE_BYTES",

@@ -14,8 +14,8 @@ from tools.base import SourceFailure
 from tools.runbooks.documents import MARKDOWN, UnreadableDocumentError, documents
 from tools.runbooks.fusion import enough_shared, rarity
 from tools.runbooks.library import MAX_SECTIONS, Found, Hit, Library
+from tools.runbooks.search import RunbookSearch
 from tools.runbooks.sections import Section
-from tools.runbooks.tool import RunbookSearch
 from tools.runbooks.words import asked_words
 from tools.vocabulary import SourceError
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import sqlite3
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +23,10 @@ from tools.vocabulary import SourceError
 if TYPE_CHECKING:
     from tools.runbooks.neighbours import Centre, Neighbours
 
-CANDIDATES = 50
+CANDIDATES = 30
 """How many sections each side proposes."""
 
-MAX_POSTINGS = 20_000
+MAX_POSTINGS = 5_000
 """How many places of words the full-text search looks at: the rarest words of a query first. What a common word would
 add is small, and its places grow with the collection."""
 
@@ -34,6 +34,10 @@ EMBEDDER_FAILED = "EMBEDDER_FAILED"
 """The note of an answer that was found by words alone, because the query could not be embedded."""
 
 _BY_WORDS = "SELECT rowid, -rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
+_ROWS = (
+    "SELECT chunk.id, vector, c0 || ' ' || c1 FROM chunk JOIN words_content ON words_content.id = chunk.id"
+    " WHERE chunk.id IN (%s) OR vector IN (%s)"
+)
 _SECTIONS = (
     "SELECT chunk.id, shown, headings, body, kind FROM chunk JOIN file ON file.id = chunk.file WHERE chunk.id IN"
 )
@@ -76,7 +80,7 @@ class IndexedRunbooks(Library):
             vector = await self._embedded(query)
         except SourceFailure as failed:
             failure = failed
-        found = await asyncio.to_thread(self._search, query, vector, failed=failure is not None)
+        found = await asyncio.to_thread(self.look_up, query, vector, failed=failure is not None)
         if failure is not None and not found.hits:
             raise SourceFailure(failure.code)
         return found
@@ -128,7 +132,9 @@ class IndexedRunbooks(Library):
                 raise SourceFailure(SourceError.BACKEND_UNAVAILABLE) from None
         return self._made[1]
 
-    def _search(self, query: str, vector: Sequence[float] | None, *, failed: bool) -> Found:
+    def look_up(self, query: str, vector: Sequence[float] | None, *, failed: bool = False) -> Found:
+        """Return what is relevant to a query of a given vector, None for words alone; `failed` says that its embedding
+        failed. Raises SourceFailure as `search` does. Blocking I/O."""
         with self._turn:
             reading = self._open()
             try:
@@ -181,14 +187,16 @@ def _answer(reading: _Reading, query: str, vector: Sequence[float] | None, *, fa
 
 
 def _proposed(reading: _Reading, query: str, vector: Sequence[float] | None) -> tuple[AskedWords, list[Candidate]]:
-    database = reading.database
-    asked = _asked(database, query, reading.info.chunks)
-    by_words = _by_words(database, asked)
-    cosines = _by_meaning(reading, query, vector, by_words)
-    texts = _words_of(database, {*by_words, *cosines})
-    return asked, [
-        Candidate(key, texts[key], by_words.get(key, 0.0), cosines.get(key) if cosines else None) for key in texts
-    ]
+    asked = _asked(reading.database, query, reading.info.chunks)
+    by_words = _by_words(reading.database, asked)
+    if vector is None or reading.centre is None or reading.neighbours is None:
+        rows = _rows(reading.database, by_words, ())
+        return asked, [Candidate(chunk, words, by_words[chunk]) for chunk, _, words in rows]
+    moved = reading.centre.query(vector, query)
+    cosines = reading.neighbours.nearest(moved, CANDIDATES)
+    rows = _rows(reading.database, by_words, cosines)
+    cosines |= reading.neighbours.cosines(moved, [key for _, key, _ in rows if key not in cosines])
+    return asked, [Candidate(chunk, words, by_words.get(chunk, 0.0), cosines[key]) for chunk, key, words in rows]
 
 
 def _asked(database: sqlite3.Connection, query: str, chunks: int) -> AskedWords:
@@ -213,28 +221,14 @@ def _by_words(database: sqlite3.Connection, asked: AskedWords) -> dict[int, floa
     return dict(database.execute(_BY_WORDS, (" OR ".join(f'"{word}"' for word in chosen), CANDIDATES)))
 
 
-def _by_meaning(
-    reading: _Reading, query: str, vector: Sequence[float] | None, by_words: Mapping[int, float]
-) -> dict[int, float]:
-    """Return the cosines of the nearest chunks and of those found by words; nothing without vectors."""
-    if vector is None or reading.centre is None or reading.neighbours is None:
-        return {}
-    moved = reading.centre.query(vector, query)
-    cosines = reading.neighbours.nearest(moved, CANDIDATES)
-    owners = _pairs(reading.database, "SELECT id, vector FROM chunk WHERE vector IN", cosines)
-    owners |= _pairs(reading.database, "SELECT id, vector FROM chunk WHERE id IN", by_words)
-    cosines |= reading.neighbours.cosines(moved, sorted(set(owners.values()) - set(cosines)))
-    return {chunk: cosines[key] for chunk, key in owners.items()}
-
-
-def _pairs(database: sqlite3.Connection, select: str, keys: Mapping[int, float]) -> dict[int, int]:
-    return dict(database.execute(f"{select} ({','.join(map(str, keys))})"))
-
-
-def _words_of(database: sqlite3.Connection, keys: set[int]) -> dict[int, str]:
-    listed = ",".join(map(str, sorted(keys)))
-    rows = database.execute(f"SELECT id, c0 || ' ' || c1 FROM words_content WHERE id IN ({listed})")  # noqa: S608
-    return dict(rows)
+def _rows(
+    database: sqlite3.Connection, chunks: Collection[int], vectors: Collection[int]
+) -> list[tuple[int, int, str]]:
+    """Return number, vector and words of some chunks and of those with some vectors, the first ones in their order."""
+    listed = (",".join(map(str, chunks)), ",".join(map(str, vectors)))
+    rows: list[tuple[int, int, str]] = database.execute(_ROWS % listed).fetchall()
+    order = {chunk: place for place, chunk in enumerate(chunks)}
+    return sorted(rows, key=lambda row: order.get(row[0], len(order)))
 
 
 def _sections(database: sqlite3.Connection, keys: Sequence[int]) -> dict[int, Section]:

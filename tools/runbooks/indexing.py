@@ -26,6 +26,8 @@ from tools.runbooks.sections import RUNBOOK, Section, parts
 
 MAX_INDEXED_FILES = 100_000
 MAX_HEADING = 200
+_FILES_AT_ONCE = 200
+"""How many files go into one transaction: the work that an interruption loses."""
 
 Stage: TypeAlias = Literal["reading", "embedding"]
 Progress: TypeAlias = Callable[[Stage, int, int], None]
@@ -141,7 +143,10 @@ def _read_shelves(database: sqlite3.Connection, shelves: Sequence[Shelf], progre
     kept: set[int] = set()
     for done, (shelf, document) in enumerate(listed):
         progress("reading", done, len(listed))
+        if done % _FILES_AT_ONCE == 0:
+            database.commit()
         kept.add(_take(database, shelf, document, counts, several=several))
+    database.commit()
     progress("reading", len(listed), len(listed))
     gone = [number for (number,) in database.execute("SELECT id FROM file") if number not in kept]
     with database:
@@ -169,11 +174,10 @@ def _take(database: sqlite3.Connection, shelf: Shelf, document: Document, counts
         return int(known[0])
     counts.changed += 1
     sections = _sections_of(document, raw)
-    with database:
-        row = (str(root), document.name, shown, shelf.kind, digest, sections is None)
-        number = _file_number(database, row)
-        for section in sections or ():
-            _add_chunks(database, number, Section(shown, section.headings, section.lines, shelf.kind))
+    row = (str(root), document.name, shown, shelf.kind, digest, sections is None)
+    number = _file_number(database, row)
+    for section in sections or ():
+        _add_chunks(database, number, Section(shown, section.headings, section.lines, shelf.kind))
     return number
 
 

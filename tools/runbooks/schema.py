@@ -24,6 +24,8 @@ from tools.runbooks.embedding import EmbedderChoice
 
 FORMAT = 1
 _APPLICATION = 0x5A5A5242
+_MAPPED = 1 << 30
+"""How many bytes of the file are mapped into memory, which processes share."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -88,6 +90,7 @@ def opened(path: Path) -> sqlite3.Connection:
         # A finished index never changes, so that neither locks nor side files are needed.
         database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
         check_format(database)
+        database.execute(f"PRAGMA mmap_size = {_MAPPED}")
     except (sqlite3.Error, IndexFormatError):
         if database is not None:
             database.close()
