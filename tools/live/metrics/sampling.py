@@ -1,0 +1,115 @@
+"""How finely a window is asked about: as finely as the series are scraped, as far as the bound on points allows.
+
+Times are seconds since the epoch.
+"""
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tools.frozen.metrics import MAX_SAMPLES
+from tools.live.metrics.prometheus import Span
+
+MAX_POINTS = 120_000
+"""How many points all series of an answer may have together."""
+PROBED = timedelta(minutes=10)
+"""Over how long samples are counted to learn how often a series is scraped."""
+_LEAST_HISTORY = 3_600.0
+_PROBES = 8
+_USUAL_INTERVAL = 60
+_LEAST_RATE = 60
+_SAMPLES_OF_A_RATE = 4
+_STEPS = (
+    1,
+    2,
+    5,
+    10,
+    15,
+    20,
+    30,
+    60,
+    120,
+    180,
+    300,
+    600,
+    900,
+    1_200,
+    1_800,
+    3_600,
+    7_200,
+    14_400,
+    21_600,
+    43_200,
+    86_400,
+)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What is asked about, and what is read to judge it: `start` (included) to `end` (excluded), and as much again
+    before it, at least an hour, which serves as baseline."""
+
+    start: float
+    end: float
+
+    @classmethod
+    def of(cls, start: datetime, end: datetime) -> "Frame":
+        """Return the frame of a window of aware times."""
+        return cls(start.timestamp(), end.timestamp())
+
+    @property
+    def read(self) -> Span:
+        """Return the span that is read."""
+        return Span(self.start - max(self.end - self.start, _LEAST_HISTORY), self.end)
+
+    @property
+    def probing(self) -> tuple[Span, int]:
+        """Return a span and a step of a few moments all over what is read."""
+        span = self.read
+        step = max(1, math.floor((span.end - span.start) / _PROBES))
+        return Span(span.start + step, span.end), step
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """`step`: seconds between the points; `interval`: between the samples that the server has; `until`: where samples
+    end: behind it, a server would go on telling the last ones, and rates would fall where nothing fell."""
+
+    step: int
+    interval: int
+    until: float
+
+    @property
+    def rate(self) -> timedelta:
+        """Return over how long counters are told: four samples at least, so that a missing one makes no gap."""
+        return timedelta(seconds=max(_LEAST_RATE, _SAMPLES_OF_A_RATE * self.interval, self.step))
+
+    @property
+    def patience(self) -> timedelta:
+        """Return how long a sample stands for a series: no longer than until the next should have come."""
+        return timedelta(seconds=max(self.step, 2 * self.interval))
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether several samples fall between two points."""
+        return self.step > 2 * self.interval
+
+    def grid(self, frame: Frame) -> Span:
+        """Return the first and the last point of a frame: multiples of the step, so that equal questions are equal."""
+        first = math.ceil(frame.read.start / self.step) * self.step
+        behind = math.ceil(frame.end / self.step) * self.step - self.step
+        return Span(first, max(first, min(behind, math.floor(self.until / self.step) * self.step)))
+
+
+def sampling(frame: Frame, *, samples: float | None, series: int, until: float) -> Sampling:
+    """Return how finely to ask. `samples`: the most that any series has in ten minutes, None where none has any;
+    `series`: how many series are expected; `until`: where samples end."""
+    interval = _USUAL_INTERVAL if not samples else _nice(PROBED.total_seconds() / samples)
+    points = max(2, min(MAX_SAMPLES, MAX_POINTS // max(series, 1)))
+    span = frame.read
+    return Sampling(_nice(max(interval, (span.end - span.start) / points)), interval, until)
+
+
+def _nice(seconds: float) -> int:
+    # A sample more or less in ten minutes is chance.
+    return next((step for step in _STEPS if step >= seconds * 0.95), math.ceil(seconds / 86_400) * 86_400)

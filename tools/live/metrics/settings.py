@@ -1,0 +1,47 @@
+"""Settings of the sources of metrics."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+from typing_extensions import override
+
+from tools.live.labels import SERVICE_LABELS, ServiceLabels
+from tools.live.source import HttpSource
+from tools.vocabulary import EvidenceKind
+
+if TYPE_CHECKING:
+    from tools.live.metrics.prometheus import Prometheus
+
+METRIC_SERVICE_LABELS = (
+    *(label for label in SERVICE_LABELS if label != "job"),
+    "destination_service_name",
+    "k8s_deployment_name",
+    "workload",
+    "container",
+    "exported_job",
+    "job",
+)
+"""What names the service of a series, the most telling first. Beside those of every source: Istio's service host, the
+OpenTelemetry collector's Kubernetes attributes, cAdvisor's container. `job` names an exporter as often as a service, so
+it comes last; OpenTelemetry's is `namespace/service`."""
+
+
+class PrometheusSettings(HttpSource):
+    """A server of Prometheus' HTTP API: Prometheus, VictoriaMetrics, Thanos, Mimir, Nightingale.
+
+    `url` holds the path that the API lies below, as `http://mimir:8080/prometheus` or
+    `http://vmselect:8481/select/0/prometheus`. `service_labels`: the labels that name the service, the most telling
+    first. `max_series`: how many series one question may read.
+    """
+
+    kind: ClassVar[EvidenceKind] = EvidenceKind.METRICS
+    type: Literal["prometheus"] = "prometheus"
+    service_labels: ServiceLabels = METRIC_SERVICE_LABELS
+    max_series: int = Field(default=1_000, ge=1, le=10_000)
+
+    @override
+    def open(self, name: str) -> "Prometheus":
+        from tools.live.metrics.prometheus import Prometheus
+        from tools.live.transport import Transport
+
+        return Prometheus(name, Transport(self.access()), self.service_labels, max_series=self.max_series)

@@ -1,0 +1,119 @@
+"""What servers of metrics found, reduced and told in the lines of the frozen tool."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from tools.frozen.lines import Page, moment, number, unit
+from tools.frozen.metrics import MAX_SERIES
+from tools.frozen.series import Reduced, Series, reduce_series
+from tools.live.metrics.questions import Found, Measured
+from tools.live.metrics.sampling import Frame
+from tools.vocabulary import Evidence, EvidenceStatus, Provenance
+
+_MAX_SERIES_WITH_POINTS = 3
+_COUNTER, _LEVEL = "counted_total", "level"
+_NOBODY = "-"
+_METRIC = re.compile(r"[\w:.]+")
+
+
+def told(found: Mapping[str, Found], frame: Frame) -> Evidence | None:
+    """Return the evidence of what each server (by its name) found in a frame; None where no series has samples in it.
+
+    CPU-bound: thousands of samples a series are judged. Changed series come first, in order of onset. `truncated`
+    where a server answered in part or not every series is told.
+    """
+    reduced = sorted(_reduced(found, frame), key=_importance)
+    if not reduced:
+        return None
+    page = Page(lines=MAX_SERIES)
+    shown = [one for one in reduced if page.add([one.line()])]
+    if len(reduced) <= _MAX_SERIES_WITH_POINTS:
+        for one in reduced:
+            page.add([one.points()])
+    first = reduced[0] if reduced[0].onset is not None else None
+    services = dict.fromkeys(one.series.service for one in shown if one.series.service != _NOBODY)
+    return Evidence(
+        status=EvidenceStatus.EVIDENCE,
+        provenance=Provenance.MEASURED,
+        content=tuple(page.lines),
+        summary="; ".join(_sentence(one) for one in reduced[:4]),
+        truncated=page.truncated or any(one.partial for one in found.values()),
+        components=tuple(services),
+        onset=datetime.fromtimestamp(first.onset, UTC) if first and first.onset is not None else None,
+        first_failing=first.series.service if first and first.series.service != _NOBODY else None,
+        notes=tuple(dict.fromkeys(note for one in found.values() for note in one.notes)),
+    )
+
+
+def _reduced(found: Mapping[str, Found], frame: Frame) -> Iterator[Reduced]:
+    names = _names(found)
+    for source, one in found.items():
+        for series in one.series:
+            kind = _COUNTER if series.counter else _LEVEL
+            judged = reduce_series(
+                Series(series.service, kind, series.times, series.values),
+                start=frame.start,
+                end=frame.end,
+                source_end=one.until,
+            )
+            if judged is not None:
+                name = names[source, _key(series)]
+                yield replace(judged, series=replace(judged.series, metric=name))
+
+
+_Key = tuple[str, str, tuple[tuple[str, str], ...]]
+
+
+def _key(series: Measured) -> _Key:
+    return series.service, series.metric, tuple(sorted(series.labels.items()))
+
+
+def _names(found: Mapping[str, Found]) -> dict[tuple[str, _Key], str]:
+    """Return what each series is called: the metric, and behind it the labels that tell it from its siblings.
+
+    The server's name stands among them where two servers have the same series.
+    """
+    keys = [(source, _key(series)) for source, one in found.items() for series in one.series]
+    common = Counter(key for _, key in keys)
+    siblings: dict[tuple[str, str], list[Mapping[str, str]]] = defaultdict(list)
+    for _, (service, metric, labels) in keys:
+        siblings[service, metric].append(dict(labels))
+    telling = {group: _telling_labels(members) for group, members in siblings.items()}
+    return {
+        (source, key): _name(key, telling[key[0], key[1]], source if common[key] > 1 else None) for source, key in keys
+    }
+
+
+def _telling_labels(members: Sequence[Mapping[str, str]]) -> frozenset[str]:
+    labels = {label for one in members for label in one}
+    return frozenset(label for label in labels if len({one.get(label) for one in members}) > 1)
+
+
+def _name(key: _Key, telling: frozenset[str], source: str | None) -> str:
+    parts = [f"{label}={value}" for label, value in key[2] if label in telling]
+    parts += [f"source={source}"] if source else []
+    return f"{key[1]}{{{','.join(parts)}}}" if parts else key[1]
+
+
+def _importance(reduced: Reduced) -> tuple[object, ...]:
+    """Changed series in order of onset, then steady slopes, then flat ones; at one onset the clearer change first."""
+    name = (reduced.series.service, reduced.series.metric)
+    if reduced.onset is not None:
+        return (0, reduced.onset, -reduced.strength, *name)
+    return (1 if reduced.direction != "FLAT" else 2, 0.0, 0.0, *name)
+
+
+def _unit(metric: str) -> str:
+    name = metric.partition("{")[0]
+    return (unit(name) or "") if _METRIC.fullmatch(name) else ""
+
+
+def _sentence(one: Reduced) -> str:
+    measured = f"{number(one.baseline)} -> {number(one.extreme)}"
+    name = f"{one.series.service} {one.series.metric}"
+    units = "/min" if one.rate else (_unit(one.series.metric))
+    since = f" since {moment(datetime.fromtimestamp(one.onset, UTC))}" if one.onset is not None else ""
+    return f"{name} {one.direction} {measured} {units}".rstrip() + since
