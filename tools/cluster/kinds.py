@@ -11,7 +11,6 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "jobs": ("job",),
     "cronjobs": ("cronjob", "cj"),
     "horizontalpodautoscalers": ("horizontalpodautoscaler", "hpa"),
-    "poddisruptionbudgets": ("poddisruptionbudget", "pdb"),
     "configmaps": ("configmap", "cm"),
     "secrets": ("secret",),
     "serviceaccounts": ("serviceaccount", "sa"),

@@ -71,6 +71,8 @@ def _renewing(configuration: Configuration, token: Callable[[], str | None]) -> 
     def refresh(renewed: Any) -> None:
         renewed.api_key["BearerToken"] = f"Bearer {token()}"
 
+    # The client asks the hook only where it holds a token already.
+    configuration.api_key["BearerToken"] = ""
     hooked: Any = configuration
     hooked.refresh_api_key_hook = refresh
     return configuration

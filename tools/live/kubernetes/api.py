@@ -43,6 +43,10 @@ class _NotThere(Exception):
     """The API server knows the place and has no such object in it (404)."""
 
 
+class _Broken(aiohttp.ClientError):
+    """The connection failed. The client's own library would try again by itself on the errors that this stands for."""
+
+
 class _Expired(Exception):
     """The snapshot that a list is read from in pages is gone (410)."""
 
@@ -171,7 +175,7 @@ class ApiServer:
     async def _sent(self, client: ApiClient, path: str, params: Params, accept: str) -> aiohttp.ClientResponse:
         try:
             return await self._once(client, path, params, accept)
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+        except _Broken:
             return await self._once(client, path, params, accept)
 
     async def _once(self, client: ApiClient, path: str, params: Params, accept: str) -> aiohttp.ClientResponse:
@@ -246,7 +250,12 @@ async def _reading_only(request: aiohttp.ClientRequest, handler: aiohttp.ClientH
     """Let nothing but a GET leave, and nothing through that sends it elsewhere; runs before a redirect is followed."""
     if request.method != "GET":
         raise aiohttp.ClientError
-    response = await handler(request)
+    try:
+        response = await handler(request)
+    except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+        response = None
+    if response is None:
+        raise _Broken
     if 300 <= response.status < 400:
         response.close()
         raise aiohttp.ClientError

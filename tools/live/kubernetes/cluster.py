@@ -100,6 +100,7 @@ class LiveCluster(ClusterState):
         for part, question in (
             ("rollouts", rollout_lines(self._reading, kind, place, found)),
             ("used_by", self._users(kind, place, name_of(found))),
+            ("endpoints", self._endpoints(kind, place, name_of(found))),
             ("events", self._own_events(kind, place, found)),
         ):
             try:
@@ -125,6 +126,13 @@ class LiveCluster(ClusterState):
         listed = await self._reading.objects("pods", place)
         users = [name_of(pod) for pod in listed.items if _uses(pod, name)]
         return [f"Used By:       {', '.join(users) or '<none>'}"]
+
+    async def _endpoints(self, kind: str, place: str | None, name: str) -> list[str]:
+        """Tell where a service leads, as the API server lists its endpoints."""
+        if kind != "services":
+            return []
+        rows, _ = await self._reading.rows("endpoints", place, name=name)
+        return [f"Endpoints:  {row.get('endpoints', '<none>')}" for row in rows]
 
     async def _own_events(self, kind: str, place: str | None, found: Object) -> list[str]:
         """Return the section of an object's events; of kinds without a namespace they lie in one that may be barred."""

@@ -79,9 +79,8 @@ def _node(found: Object) -> Iterator[str]:
     yield from several("Taints", taints_of(found))
     yield f"Unschedulable:      {'true' if at(spec, 'unschedulable') else 'false'}"
     yield from conditions(each(status, "conditions"))
-    for title in ("capacity", "allocatable"):
-        yield f"{title.capitalize()}:"
-        yield from (f"  {row}" for row in pairs(at(status, title)))
+    yield "Allocatable:"
+    yield from (f"  {row}" for row in pairs(at(status, "allocatable")))
     info = at(status, "nodeInfo")
     yield "System Info:"
     for key in ("kubeletVersion", "containerRuntimeVersion", "kernelVersion", "osImage"):

@@ -63,7 +63,10 @@ def several(title: str, values: list[str]) -> Iterator[str]:
 
 def conditions(found: Iterator[Object]) -> Iterator[str]:
     """Yield an object's conditions as a table, with reason and message."""
-    rows = [[one(entry.get(key), 400) or "-" for key in ("type", "status", "reason", "message")] for entry in found]
+    rows = [
+        [*(one(entry.get(key)) or "-" for key in ("type", "status", "reason")), one(entry.get("message"), 400)]
+        for entry in found
+    ]
     if rows:
         yield "Conditions:"
         yield from aligned([["Type", "Status", "Reason", "Message"], *rows])
