@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import pymysql
 from pymysql.connections import Connection
@@ -38,7 +38,10 @@ from tools.live.database.vocabulary import Dialect
 from tools.vocabulary import SourceError
 
 _Answered = TypeVar("_Answered")
-_Connection = Connection[Cursor]
+if TYPE_CHECKING:
+    _Connection = Connection[Cursor]
+else:
+    _Connection = Connection
 _KEPT = 2
 _BETWEEN_KILLS = 0.2
 _WIDE_TYPES: frozenset[Any] = frozenset(
@@ -67,8 +70,9 @@ _CODES = {
 """https://mariadb.com/kb/en/mariadb-error-code-reference/ and MySQL's error reference, by number."""
 
 _SESSION = (
-    # Strings and quotes have to be read as they were written, whatever the server's own mode is.
-    "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION'",
+    # Strings and quotes have to be read as they were written, whatever the server's own mode is; and a column that isn't
+    # grouped by would be answered with any of the group's values.
+    "SET SESSION sql_mode = 'ONLY_FULL_GROUP_BY,NO_ENGINE_SUBSTITUTION'",
     "SET SESSION lock_wait_timeout = 1",
     "SET SESSION TRANSACTION READ ONLY",
 )
@@ -128,7 +132,7 @@ class MysqlSource(DatabaseSource):
                 break
             except (MySQLError, OSError) as error:
                 failure = _failure(error)
-                if job.gone or _number(error) not in _GONE or isinstance(error, TimeoutError):
+                if job.gone or _number(error) not in _GONE or failure.code is SourceError.BACKEND_TIMEOUT:
                     break
         raise failure
 

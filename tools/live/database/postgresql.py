@@ -183,15 +183,18 @@ class PostgresqlSource(DatabaseSource):
         """Give a connection: a kept one first. It's kept again unless something went wrong on it."""
         idle = self._idle.setdefault(asyncio.get_running_loop(), [])
         connection = idle.pop() if idle else await self._connect()
+        sound = False
         try:
             yield connection
-        except BaseException:
-            await _end(connection)
+            sound = True
+        except PostgresError as error:
+            sound = not isinstance(error, _GONE)
             raise
-        if len(idle) < _KEPT and not connection.is_closed():
-            idle.append(connection)
-        else:
-            await _end(connection)
+        finally:
+            if sound and len(idle) < _KEPT and not connection.is_closed():
+                idle.append(connection)
+            else:
+                await _end(connection)
 
     async def _connect(self) -> _Connection:
         password = await asyncio.to_thread(self.password)

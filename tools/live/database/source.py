@@ -111,7 +111,7 @@ class DatabaseSource(Source):
             if len(labels) > MOST_COLUMNS:
                 raise Refused(Refusal.TOO_LONG)
         except Refused as refused:
-            failure = SourceFailure(SourceError.QUERY_REJECTED, near_names=(refused.reason,), field="sql")
+            failure = SourceFailure(SourceError.QUERY_REJECTED, near_names=(refused.reason.value,), field="sql")
         except UnknownColumn as unknown:
             names = near(unknown.name, unknown.known) or unknown.known
             failure = SourceFailure(SourceError.UNKNOWN_SELECTOR, near_names=names, field="sql")

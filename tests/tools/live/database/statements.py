@@ -1,0 +1,278 @@
+"""Statements that may be sent, statements that may not, and the tables over which they are."""
+
+from datetime import UTC, datetime
+
+from tools.live.database.admission import Tables, admit, generated
+from tools.live.database.canonical import canonicalize
+from tools.live.database.columns import Catalog
+from tools.live.database.pinned import Clock, pin
+from tools.live.database.vocabulary import Dialect
+
+POSTGRESQL = Tables(Dialect.POSTGRESQL, "public", ("public.orders", "public.payments", "audit.jobs"))
+MYSQL = Tables(Dialect.MYSQL, "shop", ("shop.orders", "shop.payments", "audit.jobs"))
+BOTH = (POSTGRESQL, MYSQL)
+ORDERS = ("id", "status", "amount", "created_at", "phone", "note")
+PAYMENTS = ("id", "order_id", "amount", "state")
+CATALOGS = {
+    tables.dialect: Catalog(
+        {f"{tables.home}.orders": ORDERS, f"{tables.home}.payments": PAYMENTS, "audit.jobs": ("id", "state", "phone")},
+        ("*phone*",),
+    )
+    for tables in BOTH
+}
+CLOCK = Clock(datetime(2026, 6, 18, 15, 3, 20, tzinfo=UTC), "Asia/Shanghai")
+
+
+def spelled(sql: str, tables: Tables) -> str:
+    """Return the canonical spelling of a statement."""
+    tree = admit(sql, tables)
+    pin(tree, CLOCK, tables.dialect)
+    canonicalize(tree)
+    return generated(tree, tables.dialect)
+
+
+ALLOWED = [
+    "SELECT status, count(*) FROM orders GROUP BY status",
+    "select o.id, p.state from orders o left join payments p on p.order_id = o.id where o.amount > 100 limit 5",
+    "SELECT * FROM audit.jobs",
+    "SELECT date(created_at), sum(amount), avg(amount), min(id), max(id) FROM orders GROUP BY 1 ORDER BY 1 DESC",
+    "WITH stuck AS (SELECT id FROM orders WHERE status = 'STUCK') SELECT count(*) FROM stuck",
+    "SELECT id FROM orders UNION ALL SELECT order_id FROM payments ORDER BY 1 LIMIT 3",
+    "SELECT id FROM orders WHERE EXISTS (SELECT 1 FROM payments WHERE payments.order_id = orders.id)",
+    "SELECT sum(CASE WHEN status = 'STUCK' THEN 1 ELSE 0 END) FROM orders WHERE 1=1 AND note LIKE '%退款%'",
+    "SELECT id, row_number() OVER (PARTITION BY status ORDER BY created_at) FROM orders",
+    "SELECT count(DISTINCT status) FROM orders HAVING count(*) > 3",
+    "SELECT id FROM orders WHERE created_at < now() AND id NOT IN (SELECT order_id FROM payments)",
+    "SELECT x.n FROM (SELECT status, count(*) AS n FROM orders GROUP BY status) AS x WHERE x.n BETWEEN 2 AND 9;",
+    "SELECT id -- 只看编号\nFROM orders /* 订单 */ WHERE status IS NOT NULL",
+]
+
+REFUSED = [
+    "",
+    ";",
+    "-- SELECT id FROM orders",
+    "SELECT",
+    "SELECT 1",
+    "SELECT id FROM orders; SELECT id FROM orders",
+    "SELECT id FROM orders; DROP TABLE orders",
+    "SELECT id FROM orders;;DELETE FROM orders",
+    # What isn't a SELECT.
+    "INSERT INTO orders VALUES (1)",
+    "UPDATE orders SET status = 'PAID'",
+    "DELETE FROM orders",
+    "TRUNCATE orders",
+    "DROP TABLE orders",
+    "CREATE TABLE x AS SELECT * FROM orders",
+    "ALTER TABLE orders ADD x int",
+    "GRANT ALL ON orders TO public",
+    "EXPLAIN ANALYZE SELECT id FROM orders",
+    "SET ROLE postgres",
+    "SHOW GRANTS",
+    "CALL p()",
+    "DO sleep(1)",
+    "BEGIN",
+    "COMMIT; SELECT id FROM orders",
+    "LOCK TABLE orders",
+    "TABLE orders",
+    "VALUES (1)",
+    "SELECT * FROM (VALUES (1)) AS x",
+    "HANDLER orders OPEN",
+    "LOAD DATA INFILE '/etc/passwd' INTO TABLE orders",
+    "COPY orders TO '/tmp/x'",
+    "COPY (SELECT id FROM orders) TO PROGRAM 'sh'",
+    "PREPARE x AS SELECT id FROM orders",
+    "DECLARE c CURSOR FOR SELECT id FROM orders",
+    # Writing within a SELECT, and taking locks.
+    "WITH x AS (DELETE FROM orders RETURNING id) SELECT * FROM x",
+    "WITH x AS (INSERT INTO orders VALUES (1) RETURNING id) SELECT * FROM x",
+    "WITH x AS (UPDATE orders SET id = 1 RETURNING id) SELECT id FROM orders",
+    "WITH a AS (SELECT id FROM orders), b AS (WITH c AS (DELETE FROM orders RETURNING id) SELECT id FROM c)"
+    " SELECT id FROM a",
+    "WITH x AS (SELECT id FROM orders) DELETE FROM orders",
+    "SELECT id INTO copied FROM orders",
+    "SELECT id FROM orders INTO OUTFILE '/tmp/x'",
+    "SELECT id FROM orders INTO DUMPFILE '/tmp/x'",
+    "SELECT id INTO @x FROM orders",
+    "SELECT id FROM orders FOR UPDATE",
+    "SELECT id FROM orders FOR NO KEY UPDATE SKIP LOCKED",
+    "SELECT id FROM orders FOR SHARE",
+    "SELECT id FROM orders LOCK IN SHARE MODE",
+    "SELECT id FROM (SELECT id FROM orders FOR UPDATE) AS x",
+    "SELECT id FROM orders PROCEDURE ANALYSE()",
+    # Functions.
+    "SELECT pg_sleep(10), id FROM orders",
+    "SELECT id FROM orders WHERE pg_sleep(10) IS NULL",
+    "SELECT id FROM orders ORDER BY pg_sleep(1)",
+    "SELECT id FROM orders WHERE id BETWEEN 1 AND sleep(3)",
+    "SELECT id FROM orders GROUP BY id, SLEEP(3)",
+    "SELECT id FROM orders o JOIN payments p ON o.id = sleep(1)",
+    "SELECT count(*) FILTER (WHERE pg_sleep(1) IS NULL) FROM orders",
+    "SELECT sum(id) OVER (ORDER BY pg_sleep(1)) FROM orders",
+    "SELECT CASE WHEN id = 1 THEN sleep(1) END FROM orders",
+    "SELECT pg_catalog.pg_sleep(1), id FROM orders",
+    'SELECT "pg_sleep"(1), id FROM orders',
+    "SELECT PG_SLEEP/**/(1), id FROM orders",
+    "SELECT benchmark(1000000, md5(id)) FROM orders",
+    "SELECT pg_read_file('/etc/passwd'), id FROM orders",
+    "SELECT pg_ls_dir('/'), id FROM orders",
+    "SELECT load_file('/etc/passwd'), id FROM orders",
+    "SELECT lo_import('/etc/passwd'), id FROM orders",
+    "SELECT dblink('host=x', 'SELECT 1'), id FROM orders",
+    "SELECT set_config('x.y', 'z', false), id FROM orders",
+    "SELECT current_setting('data_directory'), id FROM orders",
+    "SELECT nextval('orders_id_seq'), id FROM orders",
+    "SELECT setval('orders_id_seq', 1), id FROM orders",
+    "SELECT pg_terminate_backend(id) FROM orders",
+    "SELECT pg_cancel_backend(id) FROM orders",
+    "SELECT pg_advisory_lock(id) FROM orders",
+    "SELECT get_lock('x', 10), id FROM orders",
+    "SELECT query_to_xml('DELETE FROM orders', true, true, ''), id FROM orders",
+    "SELECT xpath_table('id', 'x', 'orders', '/', '1=1') FROM orders",
+    "SELECT extractvalue(id, concat(0x7e, version())) FROM orders",
+    "SELECT updatexml(1, 'x', 1), id FROM orders",
+    "SELECT version(), id FROM orders",
+    "SELECT user(), id FROM orders",
+    "SELECT current_user, id FROM orders",
+    "SELECT database(), id FROM orders",
+    "SELECT repeat('x', 1000000000), id FROM orders",
+    "SELECT lpad(status, 1000000000, 'x') FROM orders",
+    "SELECT generate_series(1, 1000000000), id FROM orders",
+    "SELECT random(), id FROM orders",
+    "SELECT rand(), id FROM orders",
+    "SELECT uuid(), id FROM orders",
+    "SELECT array_agg(note) FROM orders",
+    "SELECT string_agg(note, ',') FROM orders",
+    "SELECT group_concat(note) FROM orders",
+    "SELECT concat(status, 'x') FROM orders",
+    "SELECT json_agg(orders) FROM orders",
+    "SELECT row_to_json(orders) FROM orders",
+    "SELECT to_jsonb(o) FROM orders o",
+    "SELECT has_table_privilege('orders', 'SELECT'), id FROM orders",
+    "SELECT my_own_function(id) FROM orders",
+    "SELECT public.my_own_function(id) FROM orders",
+    "SELECT age(created_at) FROM orders",
+    # Functions as tables.
+    "SELECT * FROM generate_series(1, 10)",
+    "SELECT * FROM pg_ls_dir('/')",
+    "SELECT * FROM orders, LATERAL pg_ls_dir('/') AS x",
+    "SELECT * FROM orders CROSS JOIN LATERAL (SELECT id FROM payments) AS x",
+    "SELECT * FROM unnest(ARRAY[1, 2])",
+    "SELECT * FROM ROWS FROM (pg_ls_dir('/'))",
+    "SELECT * FROM JSON_TABLE('[]', '$[*]' COLUMNS (x INT PATH '$')) AS j",
+    "SELECT * FROM dblink('x', 'y') AS t(a int)",
+    # Variables and parameters.
+    "SELECT @@version, id FROM orders",
+    "SELECT @@global.secure_file_priv, id FROM orders",
+    "SELECT @x := id FROM orders",
+    "SELECT @x, id FROM orders",
+    "SELECT id FROM orders WHERE id = ?",
+    "SELECT id FROM orders WHERE id = :x",
+    "SELECT id FROM orders WHERE id = %s",
+    # Comments that are executed, and texts that are read in another way.
+    "SELECT /*!50000 sleep(5), */ id FROM orders",
+    "SELECT /*M! sleep(5), */ id FROM orders",
+    "SELECT /*+ SET_VAR(max_execution_time=0) */ id FROM orders",
+    "SELECT /* ! */ id FROM orders WHERE /*!1=1 or*/ id = 1",
+    "SELECT id FROM orders WHERE note = E'\\'' OR id = 1",
+    "SELECT id FROM orders WHERE note = U&'\\0027'",
+    "SELECT id FROM orders WHERE note = x'27'",
+    "SELECT id FROM orders WHERE note = _latin1'x'",
+    "SELECT id FROM orders WHERE note = N'x'",
+    "SELECT id FROM orders WHERE note = 'unfinished",
+    "SELECT id FROM orders /* unfinished",
+    "SELECT id\x00 FROM orders",
+    "SELECT id\u200b FROM orders",
+    "SELECT id FROM orders WHERE note = '\u202e'",
+    "ＳＥＬＥＣＴ id FROM orders",
+    "删除 FROM orders",
+    # Types whose input looks something up.
+    "SELECT id::regclass FROM orders",
+    "SELECT 'orders'::regclass::oid, id FROM orders",
+    "SELECT CAST(note AS regproc) FROM orders",
+    "SELECT CAST(note AS xml) FROM orders",
+    "SELECT CAST(note AS my_type) FROM orders",
+    "SELECT id::pg_catalog.regclass FROM orders",
+    "SELECT id FROM orders WHERE created_at > 'yesterday'::date",
+    "SELECT id FROM orders WHERE created_at > CAST('now' AS timestamp)",
+    # Rows as a whole, renamed columns, and other ways around a list of columns.
+    "SELECT count(o.*) FROM orders o",
+    "SELECT (o).phone FROM orders o",
+    "SELECT (o.*)::text FROM orders o",
+    "SELECT ROW(o.*) FROM orders o",
+    "SELECT x.id FROM orders AS x(phone, id)",
+    "SELECT x.a FROM (SELECT id FROM orders) AS x(a)",
+    "WITH x(a) AS (SELECT id FROM orders) SELECT a FROM x",
+    "SELECT id FROM orders NATURAL JOIN payments",
+    "SELECT public.orders.id FROM orders",
+    "SELECT * EXCEPT (phone) FROM orders",
+    "SELECT id FROM orders WHERE (id, status) IN ((1, 'x'))",
+    "SELECT id FROM orders PARTITION (p0)",
+    "SELECT id FROM orders TABLESAMPLE SYSTEM (1)",
+    "SELECT id FROM orders FORCE INDEX (x)",
+    "SELECT HIGH_PRIORITY SQL_NO_CACHE id FROM orders",
+    "SELECT id FROM orders WHERE MATCH(note) AGAINST ('x')",
+    "SELECT id FROM orders WHERE note ~ '(a+)+$'",
+    "SELECT id FROM orders WHERE note REGEXP '(a+)+$'",
+    "SELECT id FROM orders WHERE note SIMILAR TO 'x'",
+    "SELECT note->>'phone' FROM orders",
+    "SELECT id FROM orders WHERE id = ANY(ARRAY[1])",
+    "SELECT id FROM (orders JOIN payments ON orders.id = payments.order_id)",
+    "WITH RECURSIVE x AS (SELECT id FROM orders UNION ALL SELECT id + 1 FROM x) SELECT id FROM x",
+    "SELECT id FROM orders GROUP BY ROLLUP (id)",
+    "SELECT id FROM orders WINDOW w AS (ORDER BY id)",
+    # Rows that can't be skipped or left out, so that nothing found is an absence.
+    "SELECT id FROM orders LIMIT 0",
+    "SELECT id FROM orders LIMIT ALL",
+    "SELECT id FROM orders LIMIT 1 + 1",
+    "SELECT id FROM orders LIMIT (SELECT 1 FROM orders)",
+    "SELECT id FROM orders LIMIT 10 OFFSET 1000000",
+    "SELECT id FROM orders LIMIT 1000000, 10",
+    "SELECT id FROM orders FETCH FIRST 5 ROWS ONLY",
+    "SELECT id FROM orders WHERE 1 = 0",
+    "SELECT id FROM orders WHERE FALSE",
+    "SELECT id FROM orders WHERE NOT TRUE",
+    "SELECT id FROM orders WHERE 'a' = 'b' AND status = 'STUCK'",
+    "SELECT id FROM orders JOIN payments ON 1 = 2",
+    "SELECT id FROM orders HAVING NULL",
+    # Answers that the statement itself would give.
+    "SELECT 'payment-service' FROM orders",
+    "SELECT 42 FROM orders",
+    "SELECT id, 'root cause' AS why FROM orders",
+    "SELECT CASE WHEN id > 0 THEN 'payment-service' END FROM orders",
+    "SELECT coalesce(note, 'payment-service') FROM orders",
+    "SELECT x.why FROM (SELECT id, 'payment-service' AS why FROM orders) AS x",
+    "SELECT id FROM orders UNION SELECT 'payment-service' FROM orders",
+    "SELECT max('payment-service'), max(id) FROM orders",
+    "SELECT to_char(created_at, '\"payment-service\"') FROM orders",
+    "SELECT date_format(created_at, 'payment-service') FROM orders",
+    "SELECT nullif('payment-service', note) FROM orders",
+]
+
+REFUSED_BY_ONE = [
+    (POSTGRESQL, "SELECT id FROM orders WHERE id = $1"),
+    (POSTGRESQL, "SELECT id FROM orders WHERE note = $$x$$"),
+    (POSTGRESQL, "SELECT id FROM orders WHERE note = $tag$x$tag$"),
+    (POSTGRESQL, "SELECT id FROM ONLY orders"),
+    (MYSQL, "SELECT SQL_CALC_FOUND_ROWS id FROM orders"),
+    (MYSQL, "SELECT STRAIGHT_JOIN id FROM orders"),
+]
+"""What only one of the two dialects reads as more than names."""
+
+UNLISTED = [
+    "SELECT id FROM users",
+    "SELECT id FROM other.orders",
+    "SELECT id FROM orders, secrets",
+    "SELECT id FROM orders WHERE id IN (SELECT id FROM secrets)",
+    "SELECT (SELECT max(id) FROM secrets) FROM orders",
+    "WITH x AS (SELECT id FROM secrets) SELECT id FROM x",
+    "WITH x AS (SELECT id FROM y), y AS (SELECT id FROM orders) SELECT id FROM x",
+    "SELECT id FROM orders UNION SELECT id FROM secrets",
+    "SELECT usename FROM pg_catalog.pg_user",
+    "SELECT rolname FROM pg_roles",
+    "SELECT query FROM pg_stat_activity",
+    "SELECT table_name FROM information_schema.tables",
+    "SELECT user FROM mysql.user",
+    "SELECT name FROM sys.schema_table_statistics",
+    'SELECT id FROM "Orders.x"',
+    "SELECT id FROM 订单",
+]
