@@ -48,7 +48,7 @@ STRATA = (
     Stratum(frozenset({"FATAL", "ERROR"}), 3),
     Stratum(frozenset({"WARN"}), 2),
     Stratum(_LOW, 2, TROUBLE_WORDS),
-    Stratum(_LOW, 1),
+    Stratum(_LOW, 2),
 )
 
 

@@ -22,7 +22,9 @@ MAX_RUN = 160
 LEAST_LETTERS = 6
 """How many letters a phrase has at least: fewer say nothing of a signature."""
 
-_PLACEHOLDER = re.compile(r"<(?:uuid|time|str|ip|pod|hex|id|n)>|\[MASKED:|…")
+_PLACEHOLDER = re.compile(r"<(?:uuid|time|str|ip|pod|hex|id|n)>|\[MASKED:[A-Z_]*\]?|…")
+_BOUNDARY = re.compile(r"[ /=\-()\[\]{}#@+&?!;|]")
+"""What parts words for every backend; a dot, a colon or an underscore doesn't for some."""
 _LONGEST_SIGNATURE = 590
 """A signature is generalized from 600 characters: the last word of one that is about as long may be half a word."""
 _SPLITS = re.compile(r"[\"'`\\<>|{}\[\]()*?$^]+")
@@ -33,25 +35,26 @@ _LETTER = re.compile(r"[^\W\d_]")
 def phrase_of(signature: str) -> Phrase | None:
     """Return the runs of whole words of a signature, or None where they say too little to find it again.
 
-    Words that touch a placeholder are left out, and a run ends at quotes, brackets and backslashes, which structured
-    formats escape.
+    Of a word that touches a placeholder only what a boundary of words sets apart is taken (`/api/items/` of
+    `/api/items/<n>`), and a run ends at quotes, brackets and backslashes, which structured formats escape.
     """
-    words = signature.split(" ")
     if len(signature) >= _LONGEST_SIGNATURE:
-        words = words[:-1]
-    runs: list[str] = []
-    current: list[str] = []
-    for word in [*words, "<n>"]:
-        if _PLACEHOLDER.search(word):
-            runs.append(" ".join(current))
-            current = []
-        else:
-            current.append(word)
-    pieces = [piece for run in runs for piece in _pieces(run)]
+        signature = signature.rpartition(" ")[0]
+    stretches = _PLACEHOLDER.split(_CONTRACTED.sub("|", signature))
+    last = len(stretches) - 1
+    whole = [_bounded(text, left=place > 0, right=place < last) for place, text in enumerate(stretches)]
+    pieces = [piece for text in whole for piece in _pieces(text)]
     longest = sorted(pieces, key=_letters, reverse=True)[:MAX_RUNS]
-    chosen = [piece for piece in pieces if piece in longest and _letters(piece)]
-    kept = tuple(dict.fromkeys(chosen))
+    kept = tuple(dict.fromkeys(piece for piece in pieces if piece in longest and _letters(piece)))
     return Phrase(kept) if sum(map(_letters, kept)) >= LEAST_LETTERS else None
+
+
+def _bounded(text: str, *, left: bool, right: bool) -> str:
+    """What of a text between placeholders no placeholder may be a part of."""
+    begins = _BOUNDARY.search(text) if left else None
+    text = text[begins.start() :] if begins else "" if left else text
+    ends = max((found.end() for found in _BOUNDARY.finditer(text)), default=0) if right else len(text)
+    return text[:ends]
 
 
 def holds(phrase: Phrase, text: str) -> bool:
@@ -60,9 +63,9 @@ def holds(phrase: Phrase, text: str) -> bool:
     return re.search(pattern, text, re.IGNORECASE | re.DOTALL) is not None
 
 
-def _pieces(run: str) -> list[str]:
-    """The parts of a run between characters that a structured format escapes or a query language reads as its own."""
-    trimmed = [piece.strip(" .,:;=-/") for piece in _SPLITS.split(_CONTRACTED.sub("|", run))]
+def _pieces(text: str) -> list[str]:
+    """The parts of a text between characters that a structured format escapes or a query language reads as its own."""
+    trimmed = [piece.strip(" .,:;=-/") for piece in _SPLITS.split(text)]
     return [one if len(one) <= MAX_RUN else one[:MAX_RUN].rsplit(" ", 1)[0] for one in trimmed if one]
 
 
