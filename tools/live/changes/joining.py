@@ -41,8 +41,9 @@ async def with_carried(found: Recorded, sources: Mapping[str, ChangeSource], *, 
     brought = {id(deploy): commits for deploy, (commits, _) in zip(wanted, told, strict=True)}
     deploys = [one for deploy in found.deploys for one in _shipped(deploy, brought.get(id(deploy), ()))]
     commits = tuple(commit for found_now in brought.values() for commit in found_now)
-    records = joined([replace(found, deploys=tuple(deploys)), Recorded(commits=commits)])
-    return Brought(records, frozenset(name for _, failed in told for name in failed))
+    records = joined([found, Recorded(commits=commits)])
+    spelled = tuple(_spelled_out(deploy, records.commits) for deploy in deploys)
+    return Brought(replace(records, deploys=spelled), frozenset(name for _, failed in told for name in failed))
 
 
 async def _brought(
@@ -66,3 +67,11 @@ def _shipped(deploy: Deploy, commits: tuple[Commit, ...]) -> list[Deploy]:
     head, *rest = commits
     shipped = replace(deploy, change_id=head.sha)
     return [shipped, *(replace(shipped, change_id=commit.sha) for commit in rest)]
+
+
+def _spelled_out(deploy: Deploy, commits: tuple[Commit, ...]) -> Deploy:
+    """Return a deploy under its commit's whole SHA, where it is recorded by the beginning of it."""
+    if not is_sha(deploy.change_id):
+        return deploy
+    known = next((one.sha for one in commits if one.sha.startswith(deploy.change_id.lower())), deploy.change_id)
+    return replace(deploy, change_id=known)

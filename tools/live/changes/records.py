@@ -37,6 +37,7 @@ class Deploy:
     """Something that went live at `at` (aware, UTC). `previous`: the SHA that was live before, where it's recorded.
 
     `message`, `files` and `diff` are of a release that no commit made; a commit's stand in its own record.
+    `environment` is told where a source has several, as `version@environment`.
     """
 
     change_id: str
@@ -47,6 +48,7 @@ class Deploy:
     message: str = ""
     files: tuple[str, ...] = ()
     diff: str = ""
+    environment: str | None = None
 
 
 @dataclass(frozen=True)
@@ -149,9 +151,12 @@ def same_sha(first: str, second: str) -> bool:
 
 
 def names_change(folded: str, change_id: str) -> bool:
-    """Whether what was asked for (folded) is a change's id, or at least seven characters of its beginning."""
+    """Whether what was asked for (folded) is a change's id, or at least seven characters of its beginning; a SHA also
+    names the change whose id abbreviates it."""
     own = fold(change_id)
-    return own == folded or (len(folded) >= LEAST_SHA and own.startswith(folded))
+    if own == folded or (len(folded) >= LEAST_SHA and own.startswith(folded)):
+        return True
+    return is_sha(own) and is_sha(folded) and same_sha(own, folded)
 
 
 def is_sha(text: str) -> bool:
@@ -192,7 +197,7 @@ def _deploy(one: Deploy) -> Mapping[str, Any]:
         "timestamp": iso_utc(one.at),
         "service": one.service,
         "commit_sha": one.change_id,
-        "version": one.version,
+        "version": "@".join(part for part in (one.version, one.environment) if part) or None,
     }
 
 

@@ -1,13 +1,14 @@
 """Settings of the sources of changes: `HARNESS_SOURCE_<NAME>_TYPE` and the fields below. Nothing heavy is imported."""
 
+import re
 from pathlib import Path
 from typing import ClassVar, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from tools.live.changes.ownership import Ownership
-from tools.live.source import Source, SourceSettings
+from tools.live.source import HttpSource, Source, SourceSettings, secret_of
 from tools.vocabulary import EvidenceKind
 
 _REF = r"^[\w./@][\w./@{}~^+-]{0,199}$"
@@ -92,3 +93,180 @@ class DeploysSettings(_FileSettings):
 
         access = FileAccess(self.path, self.zone, self.service, self.timeout_seconds, self.max_bytes)
         return DeploysSource(name, access)
+
+
+class _ForgeSettings(HttpSource):
+    """A forge's projects. Whose they are: `service` for the only one, else `services` (patterns of paths), else each
+    project is the service of its name. `environment`: deployments to that one alone; `branch`: commits of that one,
+    else of the default branch."""
+
+    kind: ClassVar[EvidenceKind] = EvidenceKind.CHANGES
+    projects: tuple[str, ...] = Field(min_length=1, max_length=50)
+    service: str | None = Field(default=None, pattern=_SERVICE)
+    services: dict[str, str] = Field(default_factory=dict)
+    environment: str | None = None
+    branch: str | None = Field(default=None, pattern=_REF)
+
+    @model_validator(mode="after")
+    def _one_service_one_project(self) -> "_ForgeSettings":
+        if self.service is not None and len(self.projects) > 1:
+            raise ValueError("one service is of one project; say services, or leave both out")
+        return self
+
+
+class GitHubSettings(_ForgeSettings):
+    """Repositories, `owner/name` each, on github.com or a GitHub Enterprise server (`https://host/api/v3`)."""
+
+    type: Literal["github"] = "github"
+    url: str = "https://api.github.com"
+
+    @field_validator("projects")
+    @classmethod
+    def _are_repositories(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(re.fullmatch(r"[\w.-]+/[\w.-]+", name) for name in value):
+            raise ValueError("expected owner/name, owner/name")
+        return value
+
+    def open(self, name: str) -> Source:
+        """Return the repositories under their source's name."""
+        from tools.live.changes.forge import projects_of
+        from tools.live.changes.github import GitHubSource
+
+        projects = projects_of(self.projects, self.service, self.services)
+        from tools.live.transport import Transport
+
+        transport = Transport(self.access())
+        return GitHubSource(name, transport, projects, environment=self.environment, branch=self.branch)
+
+
+class GitLabSettings(_ForgeSettings):
+    """Projects, `group/name` each or their numbers, on gitlab.com or a server of one's own."""
+
+    type: Literal["gitlab"] = "gitlab"
+    url: str = "https://gitlab.com"
+
+    def open(self, name: str) -> Source:
+        """Return the projects under their source's name."""
+        from tools.live.changes.forge import projects_of
+        from tools.live.changes.gitlab import GitLabSource
+
+        projects = projects_of(self.projects, self.service, self.services)
+        from tools.live.transport import Transport
+
+        transport = Transport(self.access())
+        return GitLabSource(name, transport, projects, environment=self.environment, branch=self.branch)
+
+
+class ArgoCdSettings(HttpSource):
+    """Applications of an Argo CD server, all that the token may see, or those of `projects` or a label `selector`.
+    `services` maps names of applications (patterns) to services; else each is the service of its name."""
+
+    kind: ClassVar[EvidenceKind] = EvidenceKind.CHANGES
+    type: Literal["argocd"] = "argocd"
+    projects: tuple[str, ...] = ()
+    selector: str | None = None
+    services: dict[str, str] = Field(default_factory=dict)
+
+    def open(self, name: str) -> Source:
+        """Return the server's applications under their source's name."""
+        from tools.live.changes.argocd import ArgoCdSource
+        from tools.live.transport import Transport
+
+        owners = Ownership(None, self.services)
+        transport = Transport(self.access())
+        return ArgoCdSource(name, transport, projects=self.projects, selector=self.selector, owners=owners)
+
+
+class RolloutsSettings(HttpSource):
+    """Rollouts that a Kubernetes API server at `url` remembers, in `namespaces`. The token needs `list` on Deployments
+    and ReplicaSets. `services` maps names of Deployments (patterns) to services; else each is its own."""
+
+    kind: ClassVar[EvidenceKind] = EvidenceKind.CHANGES
+    type: Literal["kubernetes-rollouts"] = "kubernetes-rollouts"
+    namespaces: tuple[str, ...] = Field(min_length=1, max_length=50)
+    services: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("namespaces")
+    @classmethod
+    def _are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", name) for name in value):
+            raise ValueError("expected names of namespaces")
+        return value
+
+    def open(self, name: str) -> Source:
+        """Return the cluster's rollouts under their source's name."""
+        from tools.live.changes.rollouts import RolloutsSource
+        from tools.live.transport import Transport
+
+        owners = Ownership(None, self.services)
+        return RolloutsSource(name, Transport(self.access()), namespaces=self.namespaces, owners=owners)
+
+
+class NacosSettings(HttpSource):
+    """Configurations of one Nacos `namespace` (its id; blank is public). `api` is v1, v2 or v3, as the server speaks.
+    A user name and password are exchanged for a token. `configs` names some alone, `dataId` or `group/dataId`;
+    `services` maps them (patterns) to services; else a configuration is its application's, else its name's."""
+
+    kind: ClassVar[EvidenceKind] = EvidenceKind.CHANGES
+    type: Literal["nacos"] = "nacos"
+    api: Literal["v1", "v2", "v3"] = "v1"
+    namespace: str = ""
+    configs: tuple[str, ...] = ()
+    service: str | None = Field(default=None, pattern=_SERVICE)
+    services: dict[str, str] = Field(default_factory=dict)
+
+    def credentials(self) -> dict[str, str]:
+        """Return the headers of every request; user name and password are for the login alone."""
+        return super().credentials() if self.username is None else {}
+
+    def open(self, name: str) -> Source:
+        """Return the namespace's configurations under their source's name."""
+        from tools.live.changes.nacos import DEFAULT_GROUP, DIALECTS, Config, NacosSource
+        from tools.live.changes.nacos_login import LOGIN, Login
+        from tools.live.transport import Transport
+
+        return NacosSource(
+            name,
+            Transport(self.access()),
+            DIALECTS[self.api],
+            login=Login(LOGIN[self.api], self._pair),
+            namespace=self.namespace,
+            configs=[Config(one.rpartition("/")[0] or DEFAULT_GROUP, one.rpartition("/")[2]) for one in self.configs],
+            owners=Ownership(self.service, self.services),
+        )
+
+    def _pair(self) -> tuple[str, str] | None:
+        return None if self.username is None else (self.username, secret_of(self.password, self.password_file) or "")
+
+
+class ApolloSettings(HttpSource):
+    """Configuration releases of `apps` (application ids) in an Apollo portal's environment `env` and `cluster`.
+    `namespaces` names some alone; `services` maps applications (patterns) to services; else each is its own."""
+
+    kind: ClassVar[EvidenceKind] = EvidenceKind.CHANGES
+    type: Literal["apollo"] = "apollo"
+    apps: tuple[str, ...] = Field(min_length=1, max_length=50)
+    env: str = "PRO"
+    cluster: str = "default"
+    namespaces: tuple[str, ...] = ()
+    services: dict[str, str] = Field(default_factory=dict)
+
+    def credentials(self) -> dict[str, str]:
+        """Return the headers of every request: Apollo takes its token as it is, without a scheme."""
+        token = secret_of(self.token, self.token_file)
+        return {"Authorization": token} if token else super().credentials()
+
+    def open(self, name: str) -> Source:
+        """Return the applications' releases under their source's name."""
+        from tools.live.changes.apollo import ApolloSource
+        from tools.live.transport import Transport
+
+        return ApolloSource(
+            name,
+            Transport(self.access()),
+            env=self.env,
+            cluster=self.cluster,
+            apps=self.apps,
+            namespaces=self.namespaces,
+            owners=Ownership(None, self.services),
+        )

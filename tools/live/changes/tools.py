@@ -1,6 +1,7 @@
 """`list_changes` and `get_change` over live sources: the frozen tools' names, scopes and lines."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +21,8 @@ from tools.names import near
 from tools.vocabulary import ChangeKind, Evidence, EvidenceKind, EvidenceStatus, Provenance, Scope, SourceError
 
 Answer = TypeVar("Answer")
+LONGEST_ANSWER_SECONDS = 45.0
+"""How long one source may take in all; each of its requests is bounded by its own settings."""
 _NEEDED = {
     ChangeKind.COMMIT: frozenset({ChangeKind.COMMIT, ChangeKind.DEPLOY}),
     ChangeKind.DEPLOY: frozenset({ChangeKind.DEPLOY, ChangeKind.COMMIT}),
@@ -59,7 +62,7 @@ class LiveListChangesTool(EvidenceTool):
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         start, end = window_of(scope)
         asked = _tellers(self._sources, scope)
-        gathered = await ask_all(asked, lambda source: source.recorded(start, end))
+        gathered = await ask_all(asked, lambda source: _in_time(source.recorded(start, end)))
         found = joined(gathered.answers.values())
         if "service" in scope:
             await self._check_service(scope["service"], found, gathered, start, end)
@@ -83,7 +86,7 @@ class LiveListChangesTool(EvidenceTool):
         gathered.absence()
         rest = {name: source for name, source in self._sources.items() if name not in gathered.answers}
         if rest:
-            others = await ask_all(rest, lambda source: source.recorded(start, end))
+            others = await ask_all(rest, lambda source: _in_time(source.recorded(start, end)))
             names = names.union(*(answer.names() for answer in others.answers.values()))
             if any(fold(name) == folded for name in names):
                 return
@@ -126,7 +129,7 @@ class LiveGetChangeTool(EvidenceTool):
     @override
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         asked = scope["change_id"]
-        gathered = await ask_all(self._sources, lambda source: source.change(asked))
+        gathered = await ask_all(self._sources, lambda source: _in_time(source.change(asked)))
         found = joined(gathered.answers.values())
         ids = _ids(found)
         exact = [one for one in ids if fold(one) == asked] or ids
@@ -156,6 +159,16 @@ class _Spool(Database):
     @override
     async def ask(self, zone: str, work: Callable[[Rows, Loaded], Answer]) -> Answer:
         return await spooled(as_documents(self._records), CHANGE_LOADERS, work, zone=zone)
+
+
+async def _in_time(answer: Awaitable[Recorded]) -> Recorded:
+    """Return a source's answer, which may take several requests; raises SourceFailure(BACKEND_TIMEOUT) too late."""
+    try:
+        async with asyncio.timeout(LONGEST_ANSWER_SECONDS):
+            return await answer
+    except TimeoutError:
+        pass
+    raise SourceFailure(SourceError.BACKEND_TIMEOUT)
 
 
 def _tellers(sources: Mapping[str, ChangeSource], scope: Scope) -> dict[str, ChangeSource]:
