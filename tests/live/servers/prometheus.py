@@ -73,8 +73,12 @@ def start_prometheus(
 
 
 @contextmanager
-def start_victoriametrics(directory: Path, *, port: int | None = None, options: Iterable[str] = ()) -> Iterator[str]:
+def start_victoriametrics(
+    directory: Path, *, path: str = "", port: int | None = None, options: Iterable[str] = ()
+) -> Iterator[str]:
     """Give the address of a VictoriaMetrics that keeps its data under `directory`; it is ready, and ended afterwards.
+
+    `path`: what its API lies below, as `/select/0/prometheus`.
 
     It answers queries about the last seconds, too (`-search.latencyOffset=0s`), and keeps data for a century.
     """
@@ -87,10 +91,11 @@ def start_victoriametrics(directory: Path, *, port: int | None = None, options: 
         "-retentionPeriod=100y",
         f"-httpListenAddr={listening}",
         "-search.latencyOffset=0s",
+        f"-http.pathPrefix={path}",
         *options,
     ]
-    with _running(command, directory / "victoriametrics.log", f"http://{listening}/health"):
-        yield f"http://{listening}"
+    with _running(command, directory / "victoriametrics.log", f"http://{listening}{path}/health"):
+        yield f"http://{listening}{path}"
 
 
 def backfill(directory: Path, series: Iterable[Samples]) -> None:

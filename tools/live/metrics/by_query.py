@@ -1,6 +1,6 @@
 """A question in PromQL, put to one server."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tools.base import SourceFailure
@@ -9,6 +9,7 @@ from tools.live.metrics.prometheus import Prometheus
 from tools.live.metrics.promql import PromQuery, Selection
 from tools.live.metrics.questions import Found, Plan, compact, narrowed, probe_sampling, run
 from tools.live.metrics.sampling import Frame, sampling
+from tools.live.metrics.spelling import string
 from tools.vocabulary import SourceError
 
 
@@ -45,8 +46,9 @@ async def _answered(source: Prometheus, query: PromQuery, frame: Frame) -> Found
     expected = 1 if query.scalar else await _counted(source, query.text, frame)
     if expected > source.max_series:
         raise SourceFailure(SourceError.ANSWER_TOO_LARGE)
-    if query.selections:
-        sampled = await probe_sampling(source, frame, query.selections[0].text, series=expected)
+    probed = await _one_metric(source, query.selections, frame)
+    if probed is not None:
+        sampled = await probe_sampling(source, frame, probed, series=expected)
     else:
         sampled = sampling(frame, samples=None, series=expected, until=frame.end)
     service = service_asked(query.selections, source.service_labels)
@@ -55,6 +57,17 @@ async def _answered(source: Prometheus, query: PromQuery, frame: Frame) -> Found
         return found
     named = [one if one.service != "-" else replace(one, service=service) for one in found.series]
     return replace(found, series=tuple(named))
+
+
+async def _one_metric(source: Prometheus, selections: Sequence[Selection], frame: Frame) -> str | None:
+    """Return a selector of one metric that the query reads, None where there is none; functions over time can't be
+    taken over several, since they drop the names."""
+    named = next((one.text for one in selections if one.metric), None)
+    if named is not None or not selections:
+        return named
+    text = selections[0].text
+    names = await source.label_values("__name__", [text], frame.read)
+    return f"{{__name__={string(min(names))},{text[1:]}" if names else None
 
 
 async def _counted(source: Prometheus, query: str, frame: Frame) -> int:

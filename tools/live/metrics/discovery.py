@@ -5,6 +5,7 @@ is the last ninety days before the window's end: an index over all time is more 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tools.base import SourceFailure
@@ -101,13 +102,12 @@ async def unknown_part(source: Prometheus, selections: Sequence[Selection], span
 async def narrowing_labels(source: Prometheus, selectors: Sequence[str], span: Span) -> tuple[str, ...]:
     """Return the labels by which a question that is too large could be narrowed, the most usual first; at most five.
 
-    None where even that is too much to ask.
+    Where asking for those of the selected series is too much, too, they are those of all series; none where that fails.
     """
-    try:
-        names = await source.label_names(selectors, span)
-    except SourceFailure:
-        return ()
-    return ranked_labels(names, source.service_labels)
+    for selected in (selectors, ()):
+        with suppress(SourceFailure):
+            return ranked_labels(await source.label_names(selected, span), source.service_labels)
+    return ()
 
 
 def ranked_labels(names: Iterable[str], service_labels: Sequence[str]) -> tuple[str, ...]:

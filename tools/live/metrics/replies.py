@@ -27,10 +27,13 @@ _CODES = {
 _REJECTED = frozenset({400, 404, 422})
 _TOO_MUCH = re.compile(
     r"too many (samples|series|points|time ?series|outstanding)|exceeded maximum resolution|too large|-search\.max\w+"
+    r"|(samples|series|points) exceeds \d"
     r"|err-mimir-max|(exceeds|exceeded|hit) the (maximum |max )?(limit|number)|limit .{0,40}exceeded",
     re.IGNORECASE,
 )
 _TOO_LATE = re.compile(r"timed? ?out|timeout|deadline|-search\.maxQueryDuration", re.IGNORECASE)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_LONGEST = 20_000
 _ANNOTATION = re.compile(r"PromQL (info|warning):", re.IGNORECASE)
 
 
@@ -150,7 +153,8 @@ def _parsed(body: bytes) -> Any:
 
 
 def _code_of(status: int, given: Mapping[str, Any]) -> SourceError:
-    text = str(given.get("error", ""))[:2_000]
+    # What stands in quotes is the query itself, and says nothing about what happened to it.
+    text = _QUOTED.sub("", str(given.get("error", ""))[-_LONGEST:])
     if given.get("status") == "error":
         if _TOO_MUCH.search(text):
             return SourceError.ANSWER_TOO_LARGE

@@ -74,16 +74,17 @@ def _key(series: Measured) -> _Key:
 def _names(found: Mapping[str, Found]) -> dict[tuple[str, _Key], str]:
     """Return what each series is called: the metric, and behind it the labels that tell it from its siblings.
 
-    The server's name stands among them where two servers have the same series.
+    The server's name stands among them where several servers have the metric of the service.
     """
     keys = [(source, _key(series)) for source, one in found.items() for series in one.series]
-    common = Counter(key for _, key in keys)
-    siblings: dict[tuple[str, str], list[Mapping[str, str]]] = defaultdict(list)
-    for _, (service, metric, labels) in keys:
-        siblings[service, metric].append(dict(labels))
+    siblings: dict[tuple[str, str, str], list[Mapping[str, str]]] = defaultdict(list)
+    for source, (service, metric, labels) in keys:
+        siblings[source, service, metric].append(dict(labels))
     telling = {group: _telling_labels(members) for group, members in siblings.items()}
+    servers = Counter((service, metric) for _, service, metric in siblings)
     return {
-        (source, key): _name(key, telling[key[0], key[1]], source if common[key] > 1 else None) for source, key in keys
+        (source, key): _name(key, telling[source, key[0], key[1]], source if servers[key[0], key[1]] > 1 else None)
+        for source, key in keys
     }
 
 

@@ -1,0 +1,83 @@
+"""Metrics from a real Prometheus that holds a past incident."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.live.servers.metrics_questions import MetricsQuestions
+from tests.live.servers.prometheus import Samples, backfill, start_prometheus
+from tests.live.servers.shop_metrics import AS_OF, shop_series
+from tests.tools.live.conformance import ask
+from tools.base import IncidentContext, SourceFailure
+from tools.live.metrics import tools_of
+from tools.live.metrics.prometheus import Prometheus
+from tools.live.metrics.settings import PrometheusSettings
+from tools.vocabulary import EvidenceStatus, SourceError
+
+INCIDENT = IncidentContext(as_of=AS_OF, zone="UTC")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    directory = tmp_path_factory.mktemp("prometheus")
+    backfill(directory, shop_series())
+    with start_prometheus(directory, options=["--query.max-samples=100000", "--query.timeout=5s"]) as url:
+        yield url
+
+
+@pytest_asyncio.fixture
+async def source(address: str) -> AsyncIterator[Prometheus]:
+    opened = PrometheusSettings(url=address).open("prometheus")
+    yield opened
+    await opened.close()
+
+
+class TestPrometheus(MetricsQuestions):
+    """What is asked of every server of the API."""
+
+
+async def test_a_query_beyond_the_servers_own_limit_is_too_large_with_labels_to_narrow_by(source: Prometheus) -> None:
+    _, promql = tools_of({"prometheus": source})
+    heavy = 'label_replace({__name__=~".+"}, "own_name", "$1", "__name__", "(.+)") * 2'
+    with pytest.raises(SourceFailure) as caught:
+        await ask(promql, {"query": heavy, "start": None, "end": None}, INCIDENT)
+    assert caught.value.code is SourceError.ANSWER_TOO_LARGE
+    assert "application" in caught.value.near_names
+
+
+async def test_two_servers_answer_as_one(source: Prometheus, tmp_path: Path) -> None:
+    at = AS_OF.timestamp()
+    other = [(at - 15 * i, 5.0) for i in reversed(range(1200))]
+    backfill(
+        tmp_path,
+        [
+            Samples("coupon_cache_entries", {"application": "checkout"}, other),
+            Samples("ledger_entries", {"application": "ledger"}, other),
+        ],
+    )
+    with start_prometheus(tmp_path) as url:
+        second = PrometheusSettings(url=url).open("second")
+        metrics, _ = tools_of({"first": source, "second": second})
+        shared = {"service": "checkout", "metric": "coupon_cache_entries", "start": None, "end": None}
+        both = await ask(metrics, shared, INCIDENT)
+        alone = await ask(metrics, {**shared, "service": "ledger", "metric": "ledger_entries"}, INCIDENT)
+        with pytest.raises(SourceFailure) as caught:
+            await ask(metrics, {**shared, "service": "ledgr"}, INCIDENT)
+        await second.close()
+    named = {line.split(" metric=")[1].split(" ")[0] for line in both.content if line.startswith("series ")}
+    assert named == {"coupon_cache_entries{source=first}", "coupon_cache_entries{source=second}"}
+    assert alone.components == ("ledger",)
+    assert not alone.truncated
+    assert caught.value.near_names == ("ledger",)
+
+
+async def test_a_server_that_is_gone_is_told_beside_what_the_other_says(source: Prometheus) -> None:
+    gone = PrometheusSettings(url="http://127.0.0.1:9").open("gone")
+    metrics, _ = tools_of({"here": source, "gone": gone})
+    evidence = await ask(metrics, {"service": "cart", "metric": None, "start": None, "end": None}, INCIDENT)
+    await gone.close()
+    assert evidence.status is EvidenceStatus.EVIDENCE
+    assert evidence.truncated
+    assert "SOURCE_FAILED:gone" in evidence.notes
