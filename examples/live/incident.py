@@ -16,7 +16,7 @@ from examples.live import past, shop, watching
 from examples.live.processes import fetch, free_port, running, until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-QUESTION = {"zh": "下单大量报错", "en": "many orders fail"}
+QUESTION = {"zh": "order 服务大量报错", "en": "order service: many requests fail"}
 
 
 @dataclass

@@ -4,12 +4,14 @@ What is made here ends where the live part begins; the break, what it does and t
 """
 
 import json
+import math
 import os
 import random
 import shutil
 import subprocess
+from bisect import bisect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -37,19 +39,36 @@ class _Sort:
     counts: bool
 
 
+@dataclass(frozen=True)
+class _Moment:
+    """What a histogram of all requests holds at a time: requests up to each bound, and seconds altogether."""
+
+    at: int
+    counts: tuple[int, ...]
+    seconds: float
+
+
 def metrics(now: datetime, ports: dict[str, int]) -> str:
     """Return hours of metrics up to `now` (aware) as OpenMetrics text: requests at a steady rate, none that fails.
 
     `ports`: where the services are scraped, which makes their series the live ones'.
     """
-    times = range(int(now.timestamp() - HOURS * 3600), int(now.timestamp()), STEP)
-    lines: list[str] = []
-    for service, port in ports.items():
-        increments = [max(0, round(random.gauss(RATE * STEP, 6))) for _ in times]
-        for sort in _sorts(service, port):
-            lines += _histogram(sort, times, increments)
+    moments = list(_moments(now))
+    sorts = [sort for service, port in ports.items() for sort in _sorts(service, port)]
+    lines = [line for sort in sorts for line in _histogram(sort, moments)]
     lines.sort(key=lambda line: line.partition("{")[0])
     return "\n".join([*lines, "# EOF", ""])
+
+
+def _moments(now: datetime) -> Iterator[_Moment]:
+    """Yield the history of the requests. One request passes all services and lasts as long as the bank takes."""
+    counts, seconds = [0] * (len(BUCKETS) + 1), 0.0
+    for at in range(int(now.timestamp() - HOURS * 3600), int(now.timestamp()), STEP):
+        requests = max(0, round(random.gauss(RATE * STEP, (RATE * STEP) ** 0.5)))
+        durations = sorted(random.uniform(*BANK_SECONDS) for _ in range(requests))  # noqa: S311 - no secret
+        counts = [count + bisect(durations, le) for count, le in zip(counts, (*BUCKETS, math.inf), strict=True)]
+        seconds += sum(durations)
+        yield _Moment(at, tuple(counts), seconds)
 
 
 def _sorts(service: str, port: int) -> Iterator[_Sort]:
@@ -62,19 +81,15 @@ def _sorts(service: str, port: int) -> Iterator[_Sort]:
         yield _Sort(CLIENT, f'{_CALLS_FAIL[service]},server_address="{callee}",{target}', False)
 
 
-def _histogram(sort: _Sort, times: Sequence[int], increments: Sequence[int]) -> Iterator[str]:
-    """Yield the samples of a histogram whose durations are the bank's; a few failures from long ago stay a few."""
-    low, high = BANK_SECONDS
-    shares = [min(1.0, max(0.0, (bound - low) / (high - low))) for bound in BUCKETS] + [1.0]
-    bounds = [*map(str, BUCKETS), "+Inf"]
-    total = 3
-    totals = [total := total + more if sort.counts else total for more in increments]
-    for share, bound in zip(shares, bounds, strict=True):
-        for at, count in zip(times, totals, strict=True):
-            yield f'{sort.metric}_bucket{{{sort.labels},le="{bound}"}} {round(count * share)} {at}'
-    for at, count in zip(times, totals, strict=True):
-        yield f"{sort.metric}_count{{{sort.labels}}} {count} {at}"
-        yield f"{sort.metric}_sum{{{sort.labels}}} {count * (low + high) / 2:.3f} {at}"
+def _histogram(sort: _Sort, moments: Sequence[_Moment]) -> Iterator[str]:
+    """Yield the samples of one histogram; failures are none."""
+    told = moments if sort.counts else [replace(one, counts=(0,) * len(one.counts), seconds=0.0) for one in moments]
+    for place, bound in enumerate((*map(str, BUCKETS), "+Inf")):
+        for one in told:
+            yield f'{sort.metric}_bucket{{{sort.labels},le="{bound}"}} {one.counts[place]} {one.at}'
+    for one in told:
+        yield f"{sort.metric}_count{{{sort.labels}}} {one.counts[-1]} {one.at}"
+        yield f"{sort.metric}_sum{{{sort.labels}}} {one.seconds:.3f} {one.at}"
 
 
 def backfill(home: Path, promtool: str, now: datetime, ports: dict[str, int]) -> None:

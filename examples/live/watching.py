@@ -29,8 +29,9 @@ groups:
         annotations:
           summary: "order answers {{{{ $value | humanizePercentage }}}} of its requests with errors"
           value: "{{{{ $value }}}}"
+          metric: http_server_error_ratio
 """
-"""The rule that fires: what customers see, not what causes it."""
+"""The rule that fires: what customers see, not what causes it. Its annotations name the signal that it watches."""
 
 _ALERTMANAGER = """
 route: {receiver: nobody, group_wait: 0s}
@@ -181,10 +182,10 @@ def shipping(url: str, files: Iterable[Path]) -> Iterator[None]:
 def until_seen(url: str, *, patience: float = 120.0) -> None:
     """Return as soon as the errors stand in a graph of the whole afternoon, too; raises NotReady.
 
-    Over hours, a point every 20 seconds tells of the minute before it.
+    Over hours, a point every 15 seconds tells of the minute before it.
     """
     errors = _ERRORS % ("1m", "1m")
-    query = urlencode({"query": f"max_over_time(({errors})[1m:20s]) > {THRESHOLD / 2}"})
+    query = urlencode({"query": f"max_over_time(({errors})[1m:15s]) > {THRESHOLD / 2}"})
 
     def seen() -> bool:
         answer = fetch(f"{url}/api/v1/query?{query}")
