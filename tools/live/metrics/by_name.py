@@ -89,7 +89,9 @@ async def ask_by_name(source: Prometheus, question: ByName) -> Found:
         names = frozenset(name for place in places for name in place.metrics)
     else:
         names = await metric_names(source, span)
-    asked = signal_map().asked(question.metric)
+    # A metric's own name comes before what else it may stand for (a gauge that is called `error_rate`).
+    is_own_name = any(fold(one) == question.metric for one in names)
+    asked = None if is_own_name else signal_map().asked(question.metric)
     chosen = await _chosen(source, question, asked.signals if asked else _family(question.metric, names), places, names)
     raw = _raw(question, asked, chosen, places, names)
     if question.metric and asked is None and not chosen:
@@ -127,7 +129,10 @@ async def _chosen(
     fitting = [fit for one in candidates if (fit := _fitted(one, labels, source.service_labels)) is not None]
     if question.service is None:
         return fitting
-    return list({one.signal.name: one for one in reversed(fitting)}.values())[::-1]
+    first: dict[str, _Chosen] = {}
+    for one in fitting:
+        first.setdefault(one.signal.name, one)
+    return list(first.values())
 
 
 def _candidates(
@@ -183,7 +188,7 @@ def _raw(
         wanted = [] if chosen else [one for one in sorted(names) if fold(one) == question.metric]
     else:
         had = {one.signal.golden for one in chosen}
-        plain = [one for one in sorted(names) if not _is_part(one, names) and one not in _mapped()]
+        plain = [one for one in sorted(names) if not _is_part(one, names) and one not in signal_map().read]
         wanted = [
             one
             for golden in asked.golden
@@ -209,12 +214,6 @@ def _is_part(name: str, names: frozenset[str]) -> bool:
 
 def _counts(name: str, names: frozenset[str]) -> bool:
     return name.endswith("_total") or (_is_part(name, names) and not name.endswith("_created"))
-
-
-def _mapped() -> frozenset[str]:
-    """Return the metrics that the mapping reads, and what a target tells of its own scraping."""
-    signals = signal_map().signals
-    return frozenset(name for one in signals for variant in one.variants for name in variant.metrics.values())
 
 
 async def _typed(source: Prometheus, one: _Raw) -> _Raw:

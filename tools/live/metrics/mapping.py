@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -110,6 +110,7 @@ class SignalMap:
     signals: tuple[Signal, ...]
     golden: Mapping[str, tuple[str, ...]]
     words: Mapping[str, re.Pattern[str]]
+    silent: re.Pattern[str]
 
     def asked(self, name: str | None) -> Asked | None:
         """Return what `name` stands for; None (nothing named) is the four golden signals. None where it's no alias.
@@ -126,8 +127,16 @@ class SignalMap:
         return Asked(named, ()) if named else None
 
     def telling(self, golden: str, names: Iterable[str]) -> tuple[str, ...]:
-        """Return those of a backend's metric names that say by themselves that they are a golden signal."""
-        return tuple(one for one in names if self.words[golden].search(one))
+        """Return those of a backend's metric names that say by themselves that they are a golden signal.
+
+        What a runtime or a scrape tells of itself isn't among them.
+        """
+        return tuple(one for one in names if self.words[golden].search(one) and not self.silent.match(one))
+
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """Return every metric that some formula reads."""
+        return frozenset(name for one in self.signals for variant in one.variants for name in variant.metrics.values())
 
 
 def bare(name: str) -> str:
@@ -152,7 +161,7 @@ def signal_map() -> SignalMap:
     )
     golden = {name: tuple(one["aliases"]) for name, one in data["golden"].items()}
     words = {name: re.compile(one["words"], re.IGNORECASE) for name, one in data["golden"].items()}
-    return SignalMap(signals, golden, words)
+    return SignalMap(signals, golden, words, re.compile(data["silent"]["words"]))
 
 
 def family(base: str) -> tuple[Signal, ...]:

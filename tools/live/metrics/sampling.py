@@ -7,9 +7,10 @@ import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tools.frozen.metrics import MAX_SAMPLES
 from tools.live.metrics.prometheus import Span
 
+MAX_POINTS_A_SERIES = 1_600
+"""Enough for the usual window and the hours before it at a sample each 15 seconds."""
 MAX_POINTS = 120_000
 """How many points all series of an answer may have together."""
 PROBED = timedelta(minutes=10)
@@ -19,6 +20,8 @@ _PROBES = 8
 _USUAL_INTERVAL = 60
 _LEAST_RATE = 60
 _SAMPLES_OF_A_RATE = 4
+_SLACK = 0.95
+"""A sample less in ten minutes is chance."""
 _STEPS = (
     1,
     2,
@@ -104,12 +107,11 @@ class Sampling:
 def sampling(frame: Frame, *, samples: float | None, series: int, until: float) -> Sampling:
     """Return how finely to ask. `samples`: the most that any series has in ten minutes, None where none has any;
     `series`: how many series are expected; `until`: where samples end."""
-    interval = _USUAL_INTERVAL if not samples else _nice(PROBED.total_seconds() / samples)
-    points = max(2, min(MAX_SAMPLES, MAX_POINTS // max(series, 1)))
+    interval = _USUAL_INTERVAL if not samples else _nice(_SLACK * PROBED.total_seconds() / samples)
+    points = max(2, min(MAX_POINTS_A_SERIES, MAX_POINTS // max(series, 1)))
     span = frame.read
     return Sampling(_nice(max(interval, (span.end - span.start) / points)), interval, until)
 
 
 def _nice(seconds: float) -> int:
-    # A sample more or less in ten minutes is chance.
-    return next((step for step in _STEPS if step >= seconds * 0.95), math.ceil(seconds / 86_400) * 86_400)
+    return next((step for step in _STEPS if step >= seconds), math.ceil(seconds / 86_400) * 86_400)

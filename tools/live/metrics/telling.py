@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from tools.frozen.lines import Page, moment, number, unit
+from tools.frozen.lines import Page, field, moment, number, unit
 from tools.frozen.metrics import MAX_SERIES
 from tools.frozen.series import Reduced, Series, reduce_series
 from tools.live.metrics.questions import Found, Measured
@@ -96,7 +96,7 @@ def _telling_labels(members: Sequence[Mapping[str, str]]) -> frozenset[str]:
 def _name(key: _Key, telling: frozenset[str], source: str | None) -> str:
     parts = [f"{label}={value}" for label, value in key[2] if label in telling]
     parts += [f"source={source}"] if source else []
-    return f"{key[1]}{{{','.join(parts)}}}" if parts else key[1]
+    return field(f"{key[1]}{{{','.join(parts)}}}" if parts else key[1])
 
 
 def _importance(reduced: Reduced) -> tuple[object, ...]:
