@@ -18,9 +18,12 @@ from tests.live.servers.alertmanager import Gauge, start_alertmanager, start_gau
 from tests.live.servers.prometheus import needs
 from tests.tools.live.conformance import Conformance, ask
 from tools.base import IncidentContext, SourceFailure
+from tools.frozen.selectors import resolve
 from tools.live.alerts.firing import AlertSource
 from tools.live.alerts.settings import AlertmanagerSettings, PrometheusAlertsSettings
 from tools.live.alerts.tools import tools_of
+from tools.live.metrics.settings import PrometheusSettings
+from tools.live.services import service_check
 from tools.vocabulary import Evidence, EvidenceStatus, SourceError
 
 ALERT = "QueueTooLong"
@@ -69,9 +72,9 @@ class Watched:
                 await source.close()
 
 
-async def siblings(_: IncidentContext) -> set[str]:
+async def siblings(service: str, _: IncidentContext) -> None:
     """What the metrics would say: which services there are."""
-    return {"stock", "order"}
+    resolve(service, {"stock", "order"}, field="service")
 
 
 def now() -> IncidentContext:
@@ -118,6 +121,24 @@ async def test_prometheus_itself_tells_the_same_alert(watched: Watched) -> None:
 async def test_of_both_servers_the_alert_is_told_once(watched: Watched) -> None:
     evidence = await watched.ask("stock", "prometheus", "alertmanager")
     assert sum(line.startswith("alert ") for line in evidence.content) == 1
+
+
+async def test_a_service_that_only_metrics_know_has_no_alert_and_a_misspelt_one_is_unknown(
+    watched: Watched,
+) -> None:
+    metrics = PrometheusSettings(url=watched.prometheus).open("metrics")
+    source = watched.sources("alertmanager")
+    (tool,) = tools_of(source, service_check({**source, "metrics": metrics}))
+    try:
+        absence = await ask(tool, {"service": "Stock-Metrics"}, now())
+        with pytest.raises(SourceFailure) as caught:
+            await ask(tool, {"service": "stok-metrics"}, now())
+    finally:
+        await metrics.close()
+        await source["alertmanager"].close()
+    assert absence.status is EvidenceStatus.NO_EVIDENCE
+    assert caught.value.code is SourceError.UNKNOWN_SELECTOR
+    assert "stock-metrics" in caught.value.near_names
 
 
 async def test_a_service_that_only_a_quiet_rule_names_is_known_to_prometheus(watched: Watched) -> None:

@@ -1,24 +1,24 @@
 """`get_alerts` over live backends."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from tools.base import EvidenceTool, IncidentContext
+from tools.base import EvidenceTool, IncidentContext, SourceFailure
 from tools.canonical import fold
 from tools.frozen.alerts import AlertsArguments, told_alerts
 from tools.frozen.scopes import named
-from tools.frozen.selectors import resolve
 from tools.live.alerts.firing import AlertSource, Firing
 from tools.live.alerts.records import Alert
 from tools.live.fanout import Gathered, ask_all
-from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Scope
+from tools.names import near
+from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Scope, SourceError
 from tools.windows import LOOK_AHEAD, LOOK_BACK
 
-KnownServices: TypeAlias = Callable[[IncidentContext], Awaitable[Iterable[str]]]
-"""Gives the services that other sources know; raises SourceFailure where that can't be told."""
+if TYPE_CHECKING:
+    from tools.live.services import ServiceCheck
 
 CURRENT_ONLY = "CURRENT_ALERTS_ONLY"
 """Remark: the incident is past, and what has been resolved since isn't told here."""
@@ -27,13 +27,13 @@ _HEARTBEATS = frozenset({"watchdog", "deadmansswitch", "deadmanssnitch"})
 
 
 def tools_of(
-    sources: Mapping[str, AlertSource], known_services: KnownServices | None = None
+    sources: Mapping[str, AlertSource], known_elsewhere: "ServiceCheck | None" = None
 ) -> tuple[EvidenceTool, ...]:
     """Return `get_alerts` over the opened sources; nothing where there are none.
 
-    `known_services` gives the services that other kinds of sources know: their silence here is an absence.
+    `known_elsewhere` asks the other kinds of sources about a service: where they know it, its silence is an absence.
     """
-    return (LiveAlertsTool(sources, known_services),) if sources else ()
+    return (LiveAlertsTool(sources, known_elsewhere),) if sources else ()
 
 
 class LiveAlertsTool(EvidenceTool):
@@ -57,9 +57,9 @@ class LiveAlertsTool(EvidenceTool):
     kind = EvidenceKind.ALERTS
     arguments = AlertsArguments
 
-    def __init__(self, sources: Mapping[str, AlertSource], known_services: KnownServices | None = None) -> None:
+    def __init__(self, sources: Mapping[str, AlertSource], known_elsewhere: "ServiceCheck | None" = None) -> None:
         self._sources = sources
-        self._known_services = known_services
+        self._known_elsewhere = known_elsewhere
 
     @override
     def normalize(self, arguments: AlertsArguments, incident: IncidentContext) -> Scope:
@@ -96,9 +96,22 @@ class LiveAlertsTool(EvidenceTool):
             return
         known = {one.service for one in alerts if one.service}
         known |= {service for firing in gathered.answers.values() for service in firing.services}
-        if self._known_services is not None and not any(fold(service) == asked for service in known):
-            known |= set(await self._known_services(incident))
-        resolve(asked, known, field="service")
+        if any(fold(service) == asked for service in known):
+            return
+        elsewhere = await self._elsewhere(asked, incident)
+        if elsewhere is not None:
+            names = dict.fromkeys((*near(asked, known), *elsewhere.near_names))
+            raise SourceFailure(elsewhere.code, near_names=tuple(names), field="service")
+
+    async def _elsewhere(self, asked: str, incident: IncidentContext) -> SourceFailure | None:
+        """Return why no other kind of source vouches for the service; None where one does."""
+        if self._known_elsewhere is None:
+            return SourceFailure(SourceError.UNKNOWN_SELECTOR)
+        try:
+            await self._known_elsewhere(asked, incident)
+        except SourceFailure as failure:
+            return failure
+        return None
 
 
 def _merged(gathered: Gathered[Firing]) -> list[Alert]:

@@ -10,15 +10,16 @@ from typing_extensions import override
 from tests.tools.live.alerts.payloads import LABELS, active, gettable, rules
 from tests.tools.live.conformance import LIMIT, TOKEN, HttpConformance, ask, serving, whole
 from tools.base import EvidenceTool, IncidentContext
+from tools.frozen.selectors import resolve
 from tools.live.alerts.settings import AlertmanagerSettings, PrometheusAlertsSettings
 from tools.live.alerts.tools import tools_of
 from tools.live.source import Source
 from tools.vocabulary import Evidence
 
 
-async def siblings(_: IncidentContext) -> set[str]:
+async def siblings(service: str, _: IncidentContext) -> None:
     """What the metrics would say: which services there are."""
-    return {"payment", "ledger-service", "order"}
+    resolve(service, {"payment", "ledger-service", "order"}, field="service")
 
 
 class AlertsConformance(HttpConformance):

@@ -10,6 +10,7 @@ from tests.tools.live.alerts.payloads import LABELS, gettable, silenced
 from tests.tools.live.conformance import INCIDENT, ask
 from tools.base import IncidentContext, SourceFailure
 from tools.frozen.alerts import AlertsTool
+from tools.frozen.selectors import resolve
 from tools.live.alerts.firing import AlertSource, Firing
 from tools.live.alerts.records import read_alerts
 from tools.live.alerts.tools import CURRENT_ONLY, LiveAlertsTool
@@ -38,8 +39,8 @@ def named(service: str, **fields: Any) -> dict[str, Any]:
 
 
 async def told(*sources: AlertSource, service: str | None = None, known: Iterable[str] | None = None) -> Evidence:
-    async def siblings(_: IncidentContext) -> Iterable[str]:
-        return known or ()
+    async def siblings(service: str, _: IncidentContext) -> None:
+        resolve(service, known or (), field="service")
 
     tool = LiveAlertsTool(dict(zip("abc", sources, strict=False)), None if known is None else siblings)
     return await ask(tool, {"service": service})
@@ -136,6 +137,15 @@ async def test_a_service_that_nobody_knows_is_an_error(known: list[str] | None) 
     assert caught.value.code is SourceError.UNKNOWN_SELECTOR
     assert caught.value.field == "service"
     assert "payment" in caught.value.near_names
+
+
+async def test_where_the_other_sources_fail_nobody_can_tell_a_typo_from_quiet() -> None:
+    async def failing(service: str, incident: IncidentContext) -> None:
+        raise SourceFailure(SourceError.BACKEND_TIMEOUT)
+
+    with pytest.raises(SourceFailure) as caught:
+        await ask(LiveAlertsTool({"a": Canned()}, failing), {"service": "order"})
+    assert caught.value.code is SourceError.BACKEND_TIMEOUT
 
 
 async def test_without_a_question_nothing_firing_is_an_absence() -> None:
