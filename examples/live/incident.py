@@ -15,7 +15,6 @@ from pathlib import Path
 from examples.live import past, shop, watching
 from examples.live.processes import fetch, free_port, running, until
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 QUESTION = {"zh": "order 服务大量报错", "en": "order service: many requests fail"}
 
 
@@ -113,9 +112,10 @@ def live_shop(home: Path) -> Iterator[Shop]:
 def diagnose(of: Shop, question: str, *options: str, output: int | None = None) -> "subprocess.Popen[str]":
     """Start `zhizhi diagnose`, told by nothing but environment variables where the evidence is.
 
-    `output`: where its report goes (`subprocess.PIPE`), by default our own standard output.
+    `output`: where its report goes (`subprocess.PIPE`), by default our own standard output. What it keeps of the run
+    lies with everything else below the shop's `home`, where no settings file of anybody's is found either.
     """
     command = [sys.executable, "-P", "-m", "app", "diagnose", question, *options]
     own = {name: value for name, value in os.environ.items() if not name.startswith(("HARNESS_", "OPENAI_"))}
-    environ = own | of.environment()
-    return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=output, text=True)  # noqa: S603 - our own program
+    environ = own | of.environment() | {"XDG_STATE_HOME": str(of.home / "state")}
+    return subprocess.Popen(command, cwd=of.home, env=environ, stdout=output, text=True)  # noqa: S603 - our own program

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from examples.live.incident import QUESTION, ROOT, diagnose, live_shop
+from examples.live.incident import QUESTION, diagnose, live_shop
 from examples.live.processes import NotReady
 from examples.live.watching import log_store_program, programs
 from graph.contract.release import Release
@@ -48,7 +48,7 @@ def shown(home: Path, **environ: str) -> "subprocess.Popen[str]":
     """Start the example as a reader does, everything of it below `home`."""
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "examples.live", "--locale", "en"],
-        cwd=ROOT,
+        cwd=home,
         env={**os.environ, "TMPDIR": str(home), **environ},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 class AlertmanagerSettings(HttpSource):
     """An Alertmanager, API v2 (Prometheus', Mimir's and Cortex' below `/alertmanager`, Grafana's below
-    `/api/alertmanager/grafana`)."""
+    `/api/alertmanager/grafana`).
+
+    `service_labels`: the labels that name the service, the most telling first. What an alert measures is told by its
+    labels or annotations `metric`, `threshold` and `value`, else by its rule's expression, which the alert links to.
+    """
 
     kind: ClassVar[EvidenceKind] = EvidenceKind.ALERTS
     type: Literal["alertmanager"] = "alertmanager"
@@ -30,7 +34,10 @@ class AlertmanagerSettings(HttpSource):
 
 
 class PrometheusAlertsSettings(HttpSource):
-    """The alerting rules of a Prometheus (or Thanos, VictoriaMetrics' vmalert, Mimir), for who has no Alertmanager."""
+    """The alerting rules of a Prometheus (or Thanos, VictoriaMetrics' vmalert, Mimir), for who has no Alertmanager.
+
+    `service_labels`: the labels that name the service, the most telling first.
+    """
 
     kind: ClassVar[EvidenceKind] = EvidenceKind.ALERTS
     type: Literal["prometheus-alerts"] = "prometheus-alerts"
