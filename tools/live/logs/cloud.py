@@ -190,10 +190,11 @@ class CloudLogs(LogSource):
             self._levels = {one for one in self._levels if severity_of(one) != UNLEVELLED}
 
     def _is_meant(self, entry: Entry, question: LogQuestion) -> bool:
-        """Whether a record is one that was counted: by its fields alone, which is what SQL sees, and by its time."""
+        """Whether a record is what was asked for: by its fields alone, by which SQL counted it, its time, its text."""
         service = str(entry.fields.get(self._fields.service_field) or "")
         level = str(entry.fields.get(self._fields.level_field) or "")
-        return _meant(service, severity_of(level), question) and question.start <= entry.at < question.end
+        fits = _meant(service, severity_of(level), question) and question.start <= entry.at < question.end
+        return fits and (not question.contains or question.contains in fold(" ".join(map(str, entry.fields.values()))))
 
     def _record(self, entry: Entry) -> LogRecord:
         own, fields = self._fields, entry.fields

@@ -56,7 +56,7 @@ def condition_of(
             wanted.append(_any(f"{named(level)}:{quoted(one)}" for one in inside))
         else:
             return None
-    if question.contains:
+    if question.contains and _has_words(question.contains):
         wanted.append(quoted(question.contains))
     if question.phrase:
         wanted += [quoted(run) for run in question.phrase.runs]
@@ -67,6 +67,11 @@ def condition_of(
     excluded, left_out = _without(question.without, room - len(words))
     text = " ".join([" AND ".join(wanted) or "*", *(f"NOT ({one})" for one in [*refused, *excluded])])
     return Condition(text, about=bool(question.contains) or cut or left_out)
+
+
+def _has_words(text: str) -> bool:
+    """Whether a text holds anything but separators, which aren't in any index."""
+    return any(map(str.isalnum, text))
 
 
 def spelled(severities: Iterable[str]) -> list[str]:
