@@ -89,6 +89,7 @@ def show_error_logs(namespace: str, service: str, value: Any) -> Evidence:
     lines = [line("error_lines", head)]
     for one in patterns:
         values = {"service": service, "count": one.get("count"), "ratio": one.get("ratio")}
+        values |= {key: one[key] for key in ("first_seen", "last_seen") if one.get(key)}
         lines.append(line("pattern", values, str(one.get("sample") or "")))
     summary = f"{service} in {namespace}: {parsed.get('total_errors')} error lines of {total}, {len(patterns)} patterns"
     return found(lines, summary, [service], provenance=Provenance.TEXT)

@@ -62,6 +62,8 @@ def _plain() -> Configuration:
     for logger, level in zip(loggers, levels, strict=True):
         logger.setLevel(level)
     configuration.retries = None
+    # Clusters' own authorities often lack what RFC 5280 wants of them; chain and host are verified all the same.
+    configuration.disable_strict_ssl_verification = True
     return configuration
 
 

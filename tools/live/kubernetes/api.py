@@ -68,13 +68,21 @@ class Listed:
     columns: list[Mapping[str, Any]] = field(default_factory=list)
 
 
+@dataclass
+class _Line:
+    """What an event loop asks through: the client, and room for so many requests at once, the others wait unclocked."""
+
+    client: ApiClient | None = None
+    room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_CONNECTIONS))
+
+
 class ApiServer:
     """Asks an API server. Connections are reused within an event loop; it may be used from several."""
 
     def __init__(self, access: Access, limits: Limits) -> None:
         self._access = access
         self._limits = limits
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, ApiClient] = weakref.WeakKeyDictionary()
+        self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = weakref.WeakKeyDictionary()
         self.now = datetime.now(UTC)
         """The server's own clock, at its last answer."""
         self.told_time = False
@@ -144,18 +152,19 @@ class ApiServer:
 
     async def close(self) -> None:
         """Close the connections of this event loop."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            close: Callable[[], Awaitable[None]] = client.close
+        line = self._lines.pop(asyncio.get_running_loop(), None)
+        if line is not None and line.client is not None:
+            close: Callable[[], Awaitable[None]] = line.client.close
             await close()
 
     @asynccontextmanager
     async def _response(self, path: str, params: Params, accept: str) -> AsyncIterator[aiohttp.ClientResponse]:
         """Give the response to a GET; what goes wrong is raised outside of the handlers, without a context."""
         told: Exception | None = None
+        line = self._lines.setdefault(asyncio.get_running_loop(), _Line())
         try:
-            async with asyncio.timeout(self._limits.timeout_seconds):
-                client = await self._client()
+            async with line.room, asyncio.timeout(self._limits.timeout_seconds):
+                client = await self._client(line)
                 response = await self._sent(client, path, params, accept)
                 try:
                     self._note_time(response)
@@ -192,10 +201,8 @@ class ApiServer:
         response: aiohttp.ClientResponse = answer.response
         return response
 
-    async def _client(self) -> ApiClient:
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
+    async def _client(self, line: "_Line") -> ApiClient:
+        if line.client is None:
             configuration = await self._access.configure()
             configuration.connection_pool_maxsize = _CONNECTIONS
             # No credential of ~/.netrc is ever sent, and no cookie kept.
@@ -204,9 +211,9 @@ class ApiServer:
                 "trust_env": False,
                 "cookie_jar": aiohttp.DummyCookieJar(),
             }
-            client = self._clients[loop] = ApiClient(configuration)
-            client.user_agent = "zhizhi"
-        return client
+            line.client = line.client or ApiClient(configuration)
+            line.client.user_agent = "zhizhi"
+        return line.client
 
     async def _whole(self, response: aiohttp.ClientResponse) -> bytes:
         content = bytearray()

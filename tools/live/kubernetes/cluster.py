@@ -68,8 +68,11 @@ class LiveCluster(ClusterState):
         listed = await self._reading.events(place, fields=f"metadata.name={name}" if name else None)
         if name and not listed.items:
             return Absent("events", name)
-        rows = [dict(row) for row in event_rows(listed.items, self._reading.api.now)]
-        return _listed(rows, listed.cut)
+        if listed.cut:
+            # A list is in no order of time: where there are too many, the warnings are worth a question of their own.
+            warnings = await self._reading.events(place, fields="type=Warning")
+            listed.items = [*warnings.items, *(event for event in listed.items if event.get("type") != "Warning")]
+        return _listed(event_rows(listed.items, self._reading.api.now), listed.cut)
 
     @override
     async def description(self, kind: str, namespace: str | None, name: str) -> Told | Absent:

@@ -6,15 +6,16 @@ Source: https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/p
 
 import asyncio
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from tools.base import SourceFailure
 from tools.cluster.state import Told
 from tools.frozen.signatures import GENERALIZED
-from tools.live.kubernetes.objects import Object, at, each, name_of, one, path_of
+from tools.live.kubernetes.objects import Object, at, each, moment, name_of, one, path_of
 from tools.live.kubernetes.reading import Reading, gathered
 from tools.live.kubernetes.workloads import pods_of
 from tools.vocabulary import SourceError
@@ -26,10 +27,11 @@ MAX_LOG_BYTES = 1024 * 1024
 MAX_LINE = 4_000
 MAX_PATTERNS = 40
 _AT_ONCE = 4
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
 _SIDECARS = frozenset(("istio-proxy", "istio-validation", "istio-init", "linkerd-proxy", "linkerd-init"))
 _STAMP = re.compile(r"(?P<at>\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)) (?P<text>.*)", re.DOTALL)
 _ERROR = re.compile(
-    r"\b(?:ERROR|FATAL|PANIC|CRITICAL|SEVERE|EMERG|ALERT|Traceback|Exception|panic:|fatal|error:|ERR)\b"
+    r"\b(?:ERROR|FATAL|PANIC|CRITICAL|SEVERE|EMERG|ALERT|Traceback|Exception|fatal|ERR)\b|\b(?:panic|error):"
     r"|\b\w+(?:Error|Exception)\b|^[EF]\d{4} "
     r"|[\"']?(?:level|severity|lvl)[\"']?\s*[:=]\s*[\"']?(?:error|fatal|panic|critical|err)\b"
     r"|\b(?:failed|refused|timed out|unavailable|OOM|killed|no such host|denied)\b"
@@ -50,12 +52,17 @@ class Line:
     pod: str
     text: str
 
+    @property
+    def when(self) -> datetime:
+        """When it was written, to sort by: the text of a time has as many digits as it needs, and sorts otherwise."""
+        return moment(self.at) or _FIRST
+
 
 async def recent_logs(reading: Reading, namespace: str, service: str) -> Told:
     """Return the newest lines of all pods of a service, the newest last; each begins with its time, and with its pod
     where there are several. Raises SourceFailure."""
     told, lines = await _read(reading, namespace, service, RECENT_LINES, previous=False)
-    lines.sort(key=lambda line: line.at)
+    lines.sort(key=lambda line: line.when)
     several = len({line.pod for line in lines}) > 1
     rows = [" ".join(filter(None, (line.at, f"{line.pod}:" if several else "", line.text))) for line in lines]
     return Told(rows[-RECENT_LINES:], told.notes, missing=told.missing)
@@ -68,21 +75,21 @@ async def error_logs(reading: Reading, namespace: str, service: str) -> Told:
     Raises SourceFailure.
     """
     told, lines = await _read(reading, namespace, service, ERROR_LINES, previous=True)
-    lines.sort(key=lambda line: line.at)
+    lines.sort(key=lambda line: line.when)
     errors = [line for line in lines if is_error(line.text)]
-    counts: Counter[str] = Counter()
-    samples: dict[str, str] = {}
+    groups: dict[str, list[Line]] = defaultdict(list)
     for line in errors:
-        pattern = generalized(line.text)
-        counts[pattern] += 1
-        samples[pattern] = line.text
-    patterns = [
-        {"count": count, "ratio": round(count / len(errors), 3), "sample": samples[pattern]}
-        for pattern, count in counts.most_common(MAX_PATTERNS)
-    ]
-    report = {"total_log_count": len(lines), "total_errors": len(errors), "patterns": patterns}
-    cut = told.cut or len(counts) > MAX_PATTERNS
+        groups[generalized(line.text)].append(line)
+    patterns = [_pattern(group, len(errors)) for group in sorted(groups.values(), key=len, reverse=True)]
+    report = {"total_log_count": len(lines), "total_errors": len(errors), "patterns": patterns[:MAX_PATTERNS]}
+    cut = told.cut or len(groups) > MAX_PATTERNS
     return Told(report, told.notes, cut=cut, missing=told.missing)
+
+
+def _pattern(group: list[Line], errors: int) -> dict[str, Any]:
+    times = [line.at for line in group if line.at]
+    seen = {"first_seen": times[0], "last_seen": times[-1]} if times else {}
+    return {"count": len(group), "ratio": round(len(group) / errors, 3), **seen, "sample": group[-1].text}
 
 
 def is_error(text: str) -> bool:

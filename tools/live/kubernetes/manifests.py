@@ -25,7 +25,8 @@ async def manifest_of(reading: Reading, app: str) -> Told:
 
     Secrets aren't asked for; the value of a variable whose name speaks of one is masked. Raises SourceFailure.
     """
-    place, held, service = await app_in(reading, app)
+    place, named, service = await app_in(reading, app)
+    held = named.workloads
     labels = [at(workload.object, "spec", "template", "metadata", "labels") for workload in held]
     specs = [at(workload.object, "spec", "template", "spec") for workload in held]
     services = reading.objects("services", place)
@@ -46,7 +47,7 @@ async def manifest_of(reading: Reading, app: str) -> Told:
         documents.append(_document("Service", service))
     documents += [_document("PersistentVolume", volume) for volume in await _volumes(reading, found)]
     text = yaml.safe_dump_all(documents, sort_keys=False, width=10_000, allow_unicode=True)
-    return Told(text, notes=parts.notes, missing=parts.missing, namespace=place)
+    return Told(text, notes=parts.notes, missing=parts.missing or named.missing, namespace=place)
 
 
 async def _listed(services: Any) -> list[tuple[str, Object]]:

@@ -31,14 +31,19 @@ class Workload:
         return name_of(self.object)
 
 
-async def workloads_named(reading: Reading, namespace: str, name: str) -> list[Workload]:
-    """Return the workloads of a name; raises SourceFailure where none could be asked for."""
+@dataclass(frozen=True)
+class Held:
+    """The workloads of a name; `missing`: why a kind of them couldn't be asked for."""
+
+    workloads: list[Workload]
+    missing: SourceError | None
+
+
+async def workloads_named(reading: Reading, namespace: str, name: str) -> Held:
+    """Return the workloads of a name; raises SourceFailure where no kind of them could be asked for."""
     asked = {kind: reading.object(kind, namespace, name) for kind in _WITH_PODS}
     found = await gathered({kind: _with_kind(kind, question) for kind, question in asked.items()})
-    held = [Workload(kind, namespace, one) for kind, one in found.found if one is not None]
-    if not held and found.missing is not None:
-        raise SourceFailure(found.missing)
-    return held
+    return Held([Workload(kind, namespace, item) for kind, item in found.found if item is not None], found.missing)
 
 
 async def _with_kind(kind: str, question: Any) -> tuple[str, Object | None]:
@@ -59,7 +64,8 @@ async def pods_of(reading: Reading, namespace: str, name: str) -> Listed:
 
 async def _pods_named(reading: Reading, namespace: str, name: str) -> Listed | None:
     held = await workloads_named(reading, namespace, name)
-    selector = next((text for one in held if (text := _label_selector(at(one.object, "spec", "selector")))), None)
+    texts = (_label_selector(at(item.object, "spec", "selector")) for item in held.workloads)
+    selector = next(filter(None, texts), None)
     if selector is None:
         service = await reading.object("services", namespace, name)
         selector = selector_text(at(service, "spec", "selector")) or None
@@ -68,6 +74,8 @@ async def _pods_named(reading: Reading, namespace: str, name: str) -> Listed | N
     if selector is not None:
         return await reading.objects("pods", namespace, labels=selector)
     pod = await reading.object("pods", namespace, name)
+    if pod is None and held.missing is not None:
+        raise SourceFailure(held.missing)
     return Listed([pod]) if pod is not None else None
 
 
@@ -101,23 +109,24 @@ async def unknown(reading: Reading, namespace: str, name: str, *, field: str = "
     return SourceFailure(SourceError.UNKNOWN_SELECTOR, near_names=near(name, known), field=field)
 
 
-async def app_in(reading: Reading, name: str) -> tuple[str, list[Workload], Object | None]:
+async def app_in(reading: Reading, name: str) -> tuple[str, Held, Object | None]:
     """Return the first allowed namespace that has an application, its workloads, and the service of its name.
 
     Raises SourceFailure: UNKNOWN_SELECTOR with near names where none has it, the failure of one that couldn't be asked.
     """
     places = await gathered({place: _held(reading, place, name) for place in reading.namespaces})
     for place, held, service in places.found:
-        if held or service is not None:
+        if held.workloads or service is not None:
             return place, held, service
-    if places.missing is not None:
-        raise SourceFailure(places.missing)
+    missing = places.missing or next((held.missing for _, held, _ in places.found if held.missing), None)
+    if missing is not None:
+        raise SourceFailure(missing)
     nears = await asyncio.gather(*(unknown(reading, place, name) for place in reading.namespaces))
     names: Mapping[str, None] = dict.fromkeys(one for failure in nears for one in failure.near_names)
     raise SourceFailure(SourceError.UNKNOWN_SELECTOR, near_names=tuple(names), field="app_name")
 
 
-async def _held(reading: Reading, namespace: str, name: str) -> tuple[str, list[Workload], Object | None]:
+async def _held(reading: Reading, namespace: str, name: str) -> tuple[str, Held, Object | None]:
     held, service = await asyncio.gather(
         workloads_named(reading, namespace, name), reading.object("services", namespace, name)
     )

@@ -114,13 +114,13 @@ def _probe(told: str) -> Object:
     found = _PROBE.fullmatch(told)
     assert found is not None, told
     port = int(found["port"])
-    handler: Object = {
+    handlers: dict[str, Object] = {
         "grpc": {"grpc": {"port": port}},
         "tcp-socket": {"tcpSocket": {"port": port}},
         "http-get": {"httpGet": {"port": port, "path": found["path"], "scheme": "HTTP"}},
-    }[found["handler"]]
+    }
     return {
-        **handler,
+        **handlers[found["handler"]],
         "initialDelaySeconds": int(found["delay"]),
         "timeoutSeconds": int(found["timeout"]),
         "periodSeconds": int(found["period"]),
@@ -211,7 +211,7 @@ def node_of(cluster: Cluster, name: str, status: str) -> Object:
     role = "master" if name == "cp-1" else "node"
     labels = {"kubernetes.io/hostname": name, "kubernetes.io/role": role, **cluster.labels.get(name, {})}
     cordoned = ["node.kubernetes.io/unschedulable:NoSchedule"] if name == "cp-1" else []
-    taints = []
+    taints: list[Object] = []
     for told in [*cordoned, *cluster.taints.get(name, [])]:
         pair, _, effect = told.rpartition(":")
         key, _, value = pair.partition("=")
