@@ -49,13 +49,13 @@ class Found:
 class Plan:
     """One query. `name`: what its series are called where they have no name of their own; `service`: whose they are,
     None where a label says it; `by`: the label that holds it, blank for the first of the server's service labels that a
-    series has; `counter`: they count up."""
+    series has; `counter`: whether they count up, None where their names say so."""
 
     name: str
     query: str
     service: str | None = None
     by: str = ""
-    counter: bool = False
+    counter: bool | None = None
 
 
 async def probe_sampling(source: Prometheus, frame: Frame, selector_text: str, *, series: int) -> Sampling:
@@ -143,7 +143,7 @@ def _measured(plan: Plan, raw: RawSeries, service_labels: Sequence[str]) -> Meas
     named = raw.labels.get(plan.by) if plan.by else service_of(raw.labels, service_labels)
     service = plan.service or short_name(named or "") or "-"
     own_name = raw.labels.get(_NAME, "")
-    counter = plan.counter or own_name.endswith(_COUNTER_ENDINGS)
+    counter = own_name.endswith(_COUNTER_ENDINGS) if plan.counter is None else plan.counter
     others = {
         label: value
         for label, value in sorted(raw.labels.items())

@@ -89,13 +89,13 @@ def test_samples_that_are_no_finite_number_are_gaps() -> None:
 
 
 def test_a_series_without_any_finite_sample_is_none() -> None:
-    data = {"resultType": "matrix", "result": [{"metric": {}, "values": [[1, "NaN"]]}, {"metric": {}, "values": []}]}
-    assert matrix_of(Reply(data)).series == ()
+    result = [{"metric": {}, "values": [[1, "NaN"]]}, {"metric": {}, "values": []}]
+    assert matrix_of(Reply({"resultType": "matrix", "result": result})).series == ()
 
 
 def test_native_histograms_are_left_out_and_noted() -> None:
-    data = {"resultType": "matrix", "result": [{"metric": {}, "histograms": [[1, {"count": "1"}]]}]}
-    matrix = matrix_of(Reply(data))
+    result = [{"metric": {}, "histograms": [[1, {"count": "1"}]]}]
+    matrix = matrix_of(Reply({"resultType": "matrix", "result": result}))
     assert matrix.series == ()
     assert matrix.notes == ("NATIVE_HISTOGRAMS:1",)
 
@@ -130,6 +130,7 @@ def test_data_of_another_form_are_unreadable(data: Any) -> None:
 @pytest.mark.parametrize("read", [strings_of, label_sets_of])
 def test_lists_of_another_form_are_unreadable_and_null_is_none(read: Any) -> None:
     assert read(Reply(None)) == []
-    for data in ({}, "text", [1]):
+    others: tuple[Any, ...] = ({}, "text", [1])
+    for data in others:
         with pytest.raises(SourceFailure):
             read(Reply(data))
