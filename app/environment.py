@@ -1,6 +1,6 @@
 """Make `.venv` from the hashed requirements. Run by the launcher, with nothing but the standard library.
 
-Usage: `python3 -I app/environment.py ROOT SET`, SET being `runtime`, `evals` or `dev`, each holding the one before.
+Usage: `python3 -I app/environment.py ROOT SET`, SET being `runtime`, `live`, `evals` or `dev`.
 
 A `.venv` is whole when `.venv/zhizhi/SET.txt` equals `requirements/SET.txt` and `.venv/zhizhi/root` names its place:
 both are written last. A `.venv` that is ours and isn't whole is thrown away and made again. An exclusive lock, which
@@ -17,8 +17,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-SETS = ("runtime", "evals", "dev")
-"""The requirement sets; each holds the ones before it."""
+HELD = {"runtime": (), "live": ("runtime",), "evals": ("runtime",), "dev": ("runtime", "live", "evals")}
+"""The requirement sets, and those that each of them holds."""
 
 UNFETCHED = "the packages could not be fetched: is a package index reachable from here (pip config list)?"
 
@@ -59,7 +59,7 @@ def ensure(root: Path, wanted: str) -> None:
 def _make(root: Path, wanted: str, lock: int) -> None:
     venv = root / ".venv"
     made = venv / "zhizhi"
-    if not is_whole(root, SETS[0]):
+    if not is_whole(root, "runtime"):
         if venv.exists() and any(venv.iterdir()) and not made.is_dir():
             raise EnvironmentFailure(f"{venv} was not made by zhizhi; move it away and start again")
         shutil.rmtree(venv, ignore_errors=True)
@@ -108,7 +108,7 @@ def _vouch(root: Path, wanted: str) -> None:
     (site / "zhizhi.pth").write_text(f"{root}\n", encoding="utf-8")
     made = root / ".venv" / "zhizhi"
     _write(made / "root", f"{root}\n".encode())
-    for name in SETS[: SETS.index(wanted) + 1]:
+    for name in (*HELD[wanted], wanted):
         _write(made / f"{name}.txt", (root / "requirements" / f"{name}.txt").read_bytes())
 
 

@@ -27,7 +27,7 @@ def pins(name: str) -> dict[str, Version]:
     return {found[1].lower().replace("_", "-"): Version(found[2]) for found in PINNED.finditer(text)}
 
 
-@pytest.mark.parametrize("name", environment.SETS)
+@pytest.mark.parametrize("name", environment.HELD)
 def test_every_requirement_is_pinned_and_hashed_and_no_index_is_named(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
@@ -40,17 +40,28 @@ def test_every_requirement_is_pinned_and_hashed_and_no_index_is_named(name: str)
 
 
 def test_requirements_hold_what_the_project_asks_for() -> None:
-    runtime, evals, dev = map(pins, environment.SETS)
+    runtime, live, evals, dev = map(pins, environment.HELD)
+    extras = PROJECT["project"]["optional-dependencies"]
     for wanted in map(Requirement, PROJECT["project"]["dependencies"]):
         assert runtime[wanted.name.lower()] in wanted.specifier
-    for wanted in map(Requirement, PROJECT["project"]["optional-dependencies"]["evals"]):
+    for wanted in map(Requirement, extras["live"]):
+        assert live[wanted.name.lower()] in wanted.specifier
+    for wanted in map(Requirement, extras["evals"]):
         assert evals[wanted.name.lower()] in wanted.specifier
+    for wanted in map(Requirement, [*extras["embeddings"], *extras["milvus"]]):
+        assert dev[wanted.name.lower()] in wanted.specifier
     for wanted in map(Requirement, PROJECT["dependency-groups"]["dev"]):
         assert dev[wanted.name.lower()] in wanted.specifier
 
 
-def test_each_set_holds_the_one_before_in_the_same_versions() -> None:
-    assert pins("runtime").items() <= pins("evals").items() <= pins("dev").items()
+@pytest.mark.parametrize(("name", "held"), [(name, held) for name, below in environment.HELD.items() for held in below])
+def test_a_set_holds_those_below_it_in_the_same_versions(name: str, held: str) -> None:
+    assert pins(held).items() <= pins(name).items()
+
+
+def test_a_deployed_server_has_what_live_sources_need() -> None:
+    config = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
+    assert config["dependencies"] == [".", *PROJECT["project"]["optional-dependencies"]["live"]]
 
 
 def test_what_is_under_the_elastic_licence_is_not_shipped() -> None:
@@ -84,7 +95,7 @@ def checkout(tmp_path: Path) -> Path:
     (root / "requirements").mkdir()
     shutil.copy(ROOT / "zhizhi", root)
     executable(root / ".venv" / "bin" / "python", 'printf "%s|" "$PWD" "${PYTHONPATH-unset}" "$@"')
-    for name in environment.SETS:
+    for name in environment.HELD:
         (root / "requirements" / f"{name}.txt").write_text(f"{name}\n")
         (made / f"{name}.txt").write_text(f"{name}\n")
     (made / "root").write_text(f"{root}\n")
@@ -122,6 +133,31 @@ def test_launcher_brings_what_the_evals_need(checkout: Path, tmp_path: Path) -> 
     executable(tmp_path / "tools" / "python3", 'case $2 in -c) echo "$0";; *) echo "make $4"; exit 2;; esac')
     path = {"PATH": f"{tmp_path / 'tools'}:/usr/bin:/bin"}
     assert launch(checkout / "zhizhi", "eval", cwd=tmp_path, env=path).stdout == "make evals\n"
+
+
+SPOKEN = {"HARNESS_SOURCE_PROMETHEUS_URL": "http://prometheus.example"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "wanted"),
+    [
+        (["diagnose", "q"], SPOKEN, "live"),
+        (["tools"], {"HARNESS_CONFIG_FILE": "mine.toml"}, "live"),
+        (["doctor"], {}, "live"),
+        (["declare", "npx"], {}, "live"),
+        (["runbooks", "index", "docs"], {}, "live"),
+        (["diagnose", "q", "--incident", "d"], {}, "runtime"),
+        (["demo"], SPOKEN, "runtime"),
+    ],
+)
+def test_launcher_brings_what_live_sources_need_only_where_one_is_asked(
+    checkout: Path, tmp_path: Path, arguments: list[str], environ: dict[str, str], wanted: str
+) -> None:
+    for name in environment.HELD:
+        (checkout / ".venv" / "zhizhi" / f"{name}.txt").unlink()
+    executable(tmp_path / "tools" / "python3", 'case $2 in -c) echo "$0";; *) echo "make $4"; exit 2;; esac')
+    path = {"PATH": f"{tmp_path / 'tools'}:/usr/bin:/bin", **environ}
+    assert launch(checkout / "zhizhi", *arguments, cwd=tmp_path, env=path).stdout == f"make {wanted}\n"
 
 
 def test_launcher_runs_the_tests_in_the_checkout_and_hands_their_arguments_on(checkout: Path, tmp_path: Path) -> None:
@@ -182,7 +218,7 @@ def test_launcher_says_in_one_line_what_python_is_missing(
 def bare_root(tmp_path: Path) -> Path:
     root = tmp_path / "bare root"
     (root / "requirements").mkdir(parents=True)
-    for name in environment.SETS:
+    for name in environment.HELD:
         (root / "requirements" / f"{name}.txt").write_text("# nothing\n")
     return root
 

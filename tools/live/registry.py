@@ -1,6 +1,6 @@
 """Every type of live source by its name, and the tools over the sources that somebody configured."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
@@ -60,15 +60,22 @@ def class_of(kind: str) -> type[SourceSettings]:
 def open_evidence(settings: Mapping[str, SourceSettings]) -> LiveEvidence:
     """Return the configured sources, opened, with their tools, in the order of TYPES; connects to nothing yet.
 
-    Raises ValueError, one clear line, where two sources can't stand beside each other.
+    Raises ValueError, one clear line, where two sources can't stand beside each other, or a package isn't installed.
     """
     order = list(TYPES)
     names = sorted(settings, key=lambda name: order.index(settings[name].type))
-    sources = {name: settings[name].open(name) for name in names}
+    try:
+        sources = {name: settings[name].open(name) for name in names}
+        return LiveEvidence(sources, tuple(_tools(settings, sources)))
+    except ModuleNotFoundError as error:
+        line = f"the package {error.name} is missing; live sources need what zhizhi[live] brings"
+    raise ValueError(line)
+
+
+def _tools(settings: Mapping[str, SourceSettings], sources: Mapping[str, Source]) -> Iterator[EvidenceTool]:
     packages: dict[str, dict[str, Source]] = {}
     for name, source in sources.items():
         package = type(settings[name]).__module__.rpartition(".")[0]
         packages.setdefault(package, {})[name] = source
-    modules = {package: import_module(f"{package}.tools") for package in packages}
-    tools = [tool for package, members in packages.items() for tool in modules[package].tools_of(members)]
-    return LiveEvidence(sources, tuple(tools))
+    for package, members in packages.items():
+        yield from import_module(f"{package}.tools").tools_of(members)
