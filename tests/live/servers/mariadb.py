@@ -4,6 +4,7 @@ Documentation: https://mariadb.com/kb/en/mariadb-install-db/ and https://mariadb
 """
 
 import getpass
+import socket
 import subprocess
 import tempfile
 import time
@@ -43,7 +44,7 @@ def start_mariadb(options: Iterable[str] = ()) -> Iterator[Mariadb]:
     installer = needs("mariadb-install-db", "mariadb-server")
     with tempfile.TemporaryDirectory(prefix="zhizhi-my-") as name:
         directory = Path(name)
-        data, socket, port, user = directory / "data", directory / "socket", free_port(), getpass.getuser()
+        data, path, port, user = directory / "data", directory / "socket", free_port(), getpass.getuser()
         install = [
             *(installer, "--no-defaults", f"--datadir={data}", f"--user={user}", "--skip-test-db"),
             *("--auth-root-authentication-method=normal", "--innodb-log-file-size=8M"),
@@ -51,7 +52,7 @@ def start_mariadb(options: Iterable[str] = ()) -> Iterator[Mariadb]:
         done = subprocess.run(install, capture_output=True, text=True, cwd=directory, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         command = [
-            *(server, "--no-defaults", f"--datadir={data}", f"--user={user}", f"--socket={socket}"),
+            *(server, "--no-defaults", f"--datadir={data}", f"--user={user}", f"--socket={path}"),
             *(f"--port={port}", "--bind-address=127.0.0.1", f"--pid-file={directory / 'pid'}"),
             *("--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0"),
             *("--skip-name-resolve", "--performance-schema=OFF", *options),
@@ -60,7 +61,7 @@ def start_mariadb(options: Iterable[str] = ()) -> Iterator[Mariadb]:
         with log.open("wb") as written:
             process = subprocess.Popen(command, stdout=written, stderr=written, cwd=directory)
             try:
-                running = Mariadb(port, socket)
+                running = Mariadb(port, path)
                 _wait(process, running, log)
                 yield running
             finally:
@@ -73,8 +74,9 @@ def _wait(process: "subprocess.Popen[bytes]", running: Mariadb, log: Path) -> No
     while True:
         assert process.poll() is None, log.read_text(errors="replace")
         assert time.monotonic() < deadline, log.read_text(errors="replace")
-        try:
-            running.run("SELECT 1")
-            return
-        except pymysql.err.OperationalError:
-            time.sleep(_BETWEEN_POLLS)
+        # The socket is there before the server listens on it, the port is not.
+        with socket.socket() as asked:
+            if asked.connect_ex(("127.0.0.1", running.port)) == 0:
+                break
+        time.sleep(_BETWEEN_POLLS)
+    running.run("SELECT 1")

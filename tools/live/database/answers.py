@@ -19,7 +19,7 @@ from tools.vocabulary import Evidence, EvidenceStatus, Provenance
 _WORD = re.compile(r"[\w.:/@+#-]{1,64}")
 _RESERVED = frozenset(
     {
-        *("service", "component", "caller", "callee", "pod", "node", "host", "metric", "id_of", "flag", "version"),
+        *("service", "component", "caller", "callee", "pod", "node", "host", "metric", "flag", "version"),
         *("change_id", "operation", "monitor", "direction", "change", "table", "at"),
     }
 )
@@ -88,7 +88,7 @@ def shown_value(value: Any, zone: str) -> str:
         return f"{len(value)}_bytes"
     if isinstance(value, date):
         return value.isoformat()
-    return plain(str(value))
+    return " ".join(plain(str(value)).split())
 
 
 def _moment(value: datetime, zone: str) -> str:

@@ -70,8 +70,8 @@ _CODES = {
 """https://mariadb.com/kb/en/mariadb-error-code-reference/ and MySQL's error reference, by number."""
 
 _SESSION = (
-    # Strings and quotes have to be read as they were written, whatever the server's own mode is; and a column that isn't
-    # grouped by would be answered with any of the group's values.
+    # Strings and quotes have to be read as they were written, whatever the server's own mode is. A column that isn't
+    # grouped by would be answered with any value of its group.
     "SET SESSION sql_mode = 'ONLY_FULL_GROUP_BY,NO_ENGINE_SUBSTITUTION'",
     "SET SESSION lock_wait_timeout = 1",
     "SET SESSION TRANSACTION READ ONLY",
@@ -140,25 +140,36 @@ class MysqlSource(DatabaseSource):
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         connection = connection or self._connect()
+        sound = False
         try:
             job.running = connection.thread_id()  # type: ignore[no-untyped-call]
             with connection.cursor() as cursor:
                 cursor.execute("SET time_zone = %s", (offset,))
                 cursor.execute("START TRANSACTION READ ONLY")
-            answer = question(connection)
-            connection.rollback()
-        except BaseException:
+            try:
+                answer = question(connection)
+            except MySQLError as error:
+                sound = _number(error) not in _GONE
+                raise
+            sound = True
+        finally:
             job.running = None
-            _end(connection)
-            raise
-        job.running = None
+            self._give_back(connection, sound=sound and not job.gone)
+        return answer
+
+    def _give_back(self, connection: _Connection, *, sound: bool) -> None:
+        """Roll back and keep a connection; end one that isn't sound, or one too many."""
+        try:
+            if sound:
+                connection.rollback()
+        except (MySQLError, OSError):
+            sound = False
         with self._lock:
-            kept = len(self._idle) < _KEPT and not job.gone
+            kept = sound and len(self._idle) < _KEPT
             if kept:
                 self._idle.append(connection)
         if not kept:
             _end(connection)
-        return answer
 
     def _connect(self, seconds: float | None = None) -> _Connection:
         host, context = self.settings.host, self.tls()

@@ -98,11 +98,12 @@ class DatabaseSource(Source):
     async def answer(self, tree: exp.Query, *, zone: str, at: datetime) -> Found:
         """Send a checked tree and return its rows. `zone`: where times that name none are; `at`: aware.
 
-        Raises SourceFailure: UNKNOWN_SELECTOR for a column or table that isn't there, QUERY_REJECTED for a denied
-        column or what the server refuses, ACCESS_DENIED for a role that may write, BACKEND_TIMEOUT where the server
-        ended the statement, BACKEND_UNAVAILABLE.
+        Raises SourceFailure: UNKNOWN_SELECTOR for a column that isn't there, SOURCE_MISSING for a listed table that
+        isn't there or not for us, QUERY_REJECTED for a denied column or what the server refuses, ACCESS_DENIED for a
+        role that may write, BACKEND_TIMEOUT where the server ended the statement, BACKEND_UNAVAILABLE.
         """
         catalog = await self._columns()
+        _require_columns(tree, catalog)
         resolved = tree.copy()
         failure: SourceFailure | None = None
         labels: tuple[str, ...] = ()
@@ -191,6 +192,13 @@ class DatabaseSource(Source):
     @abstractmethod
     async def _describe(self, tables: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
         """Return the columns of each `schema.table` in the server's order; none of a table that isn't there."""
+
+
+def _require_columns(tree: exp.Query, catalog: Catalog) -> None:
+    for table in tree.find_all(exp.Table):
+        name = f"{table.db}.{table.name}"
+        if table.db and not catalog.columns.get(name):
+            raise SourceFailure(SourceError.SOURCE_MISSING, near_names=(name,), field="sql")
 
 
 def _limited(tree: exp.Query, max_rows: int) -> int:

@@ -132,3 +132,8 @@ def _admitted(sql: str, source: DatabaseSource) -> exp.Query:
     except (Refused, UnknownTable):
         pass
     raise SourceFailure(SourceError.QUERY_REJECTED, field="sql")
+
+
+def tools_of(sources: Mapping[str, DatabaseSource]) -> tuple[EvidenceTool, ...]:
+    """Return the evidence tools over opened databases, at least one, by name."""
+    return (DatabaseTool(sources),)

@@ -138,11 +138,13 @@ def assert_harmless(sent: str, tables: Tables) -> None:
     assert words.startswith(("SELECT ", "WITH ", "(SELECT "))
     calls = {call.upper() for call in re.findall(r"([A-Za-z_]\w*)\s*\(", words)}
     assert calls <= _HARMLESS_CALLS | {"NAME"}
+    assert "SELECT" in words
     assert not re.search(r"\b(?:INTO|UPDATE|DELETE|INSERT|SHARE|OUTFILE|REGCLASS|OFFSET|LATERAL|RECURSIVE)\b", words)
-    for schema, table in re.findall(rf"{quote}(\w+){quote}\.{quote}(\w+){quote} AS", bare):
-        assert f"{schema}.{table}" in tables.names
-    for name in re.findall(rf"(?:FROM|JOIN) {quote}(\w+){quote} AS", bare):
-        assert name.startswith("part_")
+    for clause in re.findall(
+        r"\b(?:FROM|JOIN) (.+?)(?= (?:WHERE|GROUP|ORDER|HAVING|LIMIT|ON|USING|UNION)\b|\(|\)|$)", bare
+    ):
+        for schema, name in re.findall(rf"(?:^|, |JOIN )(?:{quote}(\w+){quote}\.)?{quote}(\w+){quote} AS", clause):
+            assert f"{schema}.{name}" in tables.names if schema else name.startswith("part_")
 
 
 _NAMES = st.sampled_from(["id", "status", "o.id", "amount", '"id"', "`id`", "phone", "*", "o.*", "orders", "x"])
