@@ -26,6 +26,7 @@ MAX_PAGES = 3
 MAX_DETAILED = 30
 """How many of a window's newest commits are told with files and diff, each for one request."""
 MAX_CARRIED = 8
+MAX_REMEMBERED = 200
 LONGEST_DEPLOY = timedelta(hours=6)
 """How long before it went live a deployment may have been created."""
 
@@ -78,6 +79,7 @@ class Forge(ChangeSource):
         self._projects = projects
         self._environment = environment
         self._branch = branch
+        self._details: dict[tuple[str, str], tuple[Listed, list[FileDiff]]] = {}
 
     @abstractmethod
     async def deployed(self, project: Project, start: datetime, end: datetime) -> tuple[list[Deploy], bool]:
@@ -165,9 +167,14 @@ class Forge(ChangeSource):
         return await all_of(of, listed)
 
     async def _commit(self, project: Project, sha: str, limit: int) -> Commit | None:
-        found = await self.detail(project, sha)
+        found = self._details.get((project.name, sha)) or await self.detail(project, sha)
         if found is None:
             return None
+        if found[0].sha == sha:
+            # A commit never changes, and each request counts against a limit.
+            self._details[(project.name, sha)] = found
+            while len(self._details) > MAX_REMEMBERED:
+                del self._details[next(iter(self._details))]
         listed, files = found
         paths = tuple(file.path for file in files)
         diff = unified([file for file in files if file.lines], limit=limit)

@@ -40,8 +40,8 @@ class TagPattern:
 
     @property
     def glob(self) -> str:
-        """The refs under which such tags stand."""
-        return f"refs/tags/{self.text.partition('{')[0]}"
+        """The refs among which such tags stand: what is literal of the pattern, up to a slash."""
+        return f"refs/tags/{self.text.partition('{')[0].rpartition('/')[0]}".rstrip("/")
 
     def read(self, ref: str) -> tuple[str | None, str] | None:
         """Return the service (None where the pattern has none) and version of a ref, or None where it's no deploy."""
@@ -55,6 +55,7 @@ class GitSource(ChangeSource):
     """A clone, read only. A commit's time is when it was committed; a deploy's is its tag's."""
 
     tells: ClassVar[frozenset[ChangeKind]] = frozenset({ChangeKind.COMMIT, ChangeKind.DEPLOY})
+    local: ClassVar[bool] = True
 
     def __init__(self, name: str, git: Git, *, owners: Ownership, tags: TagPattern | None, ref: str | None) -> None:
         self.name = name
@@ -190,10 +191,11 @@ def _concerns(commit: Commit, service: str | None) -> bool:
 
 
 def _fetched(path: Path) -> datetime | None:
-    """Return when a clone was last fetched; None where it never was, so that it speaks for itself alone."""
-    for directory in (path / ".git", path):
-        try:
-            return datetime.fromtimestamp((directory / "FETCH_HEAD").stat().st_mtime, UTC)
-        except OSError:
-            continue
+    """Return when a clone was last fetched, or made; None where it has no remote, and so speaks for itself alone."""
+    for name in ("FETCH_HEAD", _ORIGIN):
+        for directory in (path / ".git", path):
+            try:
+                return datetime.fromtimestamp((directory / name).stat().st_mtime, UTC)
+            except OSError:
+                continue
     return None

@@ -5,12 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tools.base import SourceFailure
+from tools.live.changes.concurrent import all_of
 from tools.live.changes.records import Commit, Deploy, Recorded, is_sha, joined, same_sha
 from tools.live.changes.source import ChangeSource
 from tools.vocabulary import ChangeKind
 
 MAX_JOINED = 30
 """How many of the newest deploys are joined with their commits; the rest is told without a diff."""
+
+
+LONGEST_JOINING_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -28,32 +32,35 @@ async def with_carried(found: Recorded, sources: Mapping[str, ChangeSource], *, 
     the deployed commit says which these are. `whole`: with whole diffs, and of the deployed commit alone.
     """
     keepers = {name: source for name, source in sources.items() if ChangeKind.COMMIT in source.tells}
+    nearest = dict(sorted(keepers.items(), key=lambda one: not one[1].local))
     newest = sorted(found.deploys, key=lambda one: one.at, reverse=True)
-    wanted = [one for one in newest if keepers and is_sha(one.change_id)][:MAX_JOINED]
+    shas = [one for one in newest if keepers and is_sha(one.change_id)]
     if whole:
-        wanted = [one for one in wanted if not any(same_sha(one.change_id, known.sha) for known in found.commits)]
-    asked = [asyncio.ensure_future(_brought(deploy, keepers, whole)) for deploy in wanted]
-    try:
-        told = await asyncio.gather(*asked)
-    finally:
-        for task in asked:
-            task.cancel()
+        shas = [one for one in shas if not any(same_sha(one.change_id, known.sha) for known in found.commits)]
+    wanted = shas[:MAX_JOINED]
+    deadline = asyncio.get_running_loop().time() + LONGEST_JOINING_SECONDS
+
+    async def brought_by(deploy: Deploy) -> tuple[tuple[Commit, ...], tuple[str, ...]]:
+        return await _brought(deploy, nearest, whole, deadline)
+
+    told = await all_of(brought_by, wanted)
     brought = {id(deploy): commits for deploy, (commits, _) in zip(wanted, told, strict=True)}
     deploys = [one for deploy in found.deploys for one in _shipped(deploy, brought.get(id(deploy), ()))]
     commits = tuple(commit for found_now in brought.values() for commit in found_now)
-    records = joined([found, Recorded(commits=commits)])
+    records = joined([found, Recorded(commits=commits, truncated=len(shas) > MAX_JOINED)])
     spelled = tuple(_spelled_out(deploy, records.commits) for deploy in deploys)
     return Brought(replace(records, deploys=spelled), frozenset(name for _, failed in told for name in failed))
 
 
 async def _brought(
-    deploy: Deploy, sources: Mapping[str, ChangeSource], whole: bool
+    deploy: Deploy, sources: Mapping[str, ChangeSource], whole: bool, deadline: float
 ) -> tuple[tuple[Commit, ...], tuple[str, ...]]:
     failed: list[str] = []
     for name, source in sources.items():
         try:
-            commits = await source.carried(deploy, whole=whole)
-        except SourceFailure:
+            async with asyncio.timeout_at(deadline):
+                commits = await source.carried(deploy, whole=whole)
+        except (SourceFailure, TimeoutError):
             failed.append(name)
             continue
         if commits:

@@ -100,7 +100,7 @@ class Git:
         process = await asyncio.create_subprocess_exec(
             program, "--no-pager", *options, "-C", str(self.path.resolve()), command, *arguments,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-            env=_environment(), limit=_MAX_ROW,
+            env=_environment(self.path), limit=_MAX_ROW,
         )  # fmt: skip
         try:
             yield process
@@ -126,8 +126,10 @@ def decoded(raw: bytes) -> str:
     return raw.decode("utf-8", errors="replace")
 
 
-def _environment() -> dict[str, str]:
+def _environment(path: Path) -> dict[str, str]:
     return {
+        # The directory is a clone itself, or it is none: no repository above it is meant.
+        "GIT_CEILING_DIRECTORIES": str(path.resolve().parent),
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": "/nonexistent",
         "LC_ALL": "C.UTF-8",

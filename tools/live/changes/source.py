@@ -1,7 +1,6 @@
 """What every source of changes answers."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar
@@ -12,9 +11,11 @@ from tools.vocabulary import ChangeKind, Scope
 
 
 class ChangeSource(Source):
-    """One place where changes are recorded, opened. `tells`: the kinds of changes that stand there."""
+    """One place where changes are recorded, opened. `tells`: the kinds of changes that stand there. `local`: whether
+    asking it costs no request; such a source is asked first where one answer is enough."""
 
     tells: ClassVar[frozenset[ChangeKind]]
+    local: ClassVar[bool] = False
 
     @abstractmethod
     async def recorded(self, start: datetime, end: datetime) -> Recorded:
@@ -57,8 +58,3 @@ class ListedSource(ChangeSource):
 def window_of(scope: Scope) -> tuple[datetime, datetime]:
     """Return a scope's window as aware UTC times, start included and end excluded."""
     return datetime.fromisoformat(scope["start"]), datetime.fromisoformat(scope["end"])
-
-
-def of_whom(scope: Scope, default: str = "-") -> Mapping[str, str]:
-    """Return the words of a scope for a text that people paste."""
-    return {key: str(scope.get(key, default)) for key in ("service", "start", "end", "change_id", "change_kind")}

@@ -66,8 +66,9 @@ class LiveListChangesTool(EvidenceTool):
         found = joined(gathered.answers.values())
         if "service" in scope:
             await self._check_service(scope["service"], found, gathered, start, end)
-        brought = await with_carried(found.within(start, end), asked)
-        records = brought.records if "service" not in scope else brought.records.of_service(scope["service"])
+        wanted = _of_scope(found.within(start, end), scope)
+        brought = await with_carried(wanted, asked)
+        records = _of_scope(brought.records, scope)
         failed = {*gathered.failures, *brought.failed}
         notes = (*records.notes, *(f"SOURCE_FAILED:{name}" for name in asked if name in failed))
         if _nothing(records, scope):
@@ -181,6 +182,10 @@ def _tellers(sources: Mapping[str, ChangeSource], scope: Scope) -> dict[str, Cha
     return {name: source for name, source in sources.items() if source.tells & _NEEDED[kind]}
 
 
+def _of_scope(records: Recorded, scope: Scope) -> Recorded:
+    return records.of_service(scope["service"]) if "service" in scope else records
+
+
 def _nothing(records: Recorded, scope: Scope) -> bool:
     of_kind = {
         ChangeKind.COMMIT: records.commits,
@@ -212,3 +217,9 @@ def _ids(found: Recorded) -> list[str]:
     shas = [one.sha for one in found.commits]
     deploys = [one.change_id for one in found.deploys if not any(sha.startswith(one.change_id) for sha in shas)]
     return list(dict.fromkeys([*shas, *deploys, *(one.flag for one in found.flags)]))
+
+
+def tools_of(sources: Mapping[str, ChangeSource]) -> tuple[EvidenceTool, ...]:
+    """Return `list_changes` and `get_change` over the opened sources, by the names that their user gave them; nothing
+    where there are none."""
+    return (LiveListChangesTool(sources), LiveGetChangeTool(sources)) if sources else ()

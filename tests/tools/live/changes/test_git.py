@@ -179,6 +179,44 @@ async def test_a_clone_not_fetched_since_cannot_vouch_for_an_absence(repository:
     assert not (await list_changes(of(repository))).truncated
 
 
+async def test_a_clone_never_fetched_is_as_old_as_it_is(repository: Repository, tmp_path: Path) -> None:
+    repository.commit("03:00:00", "long ago", stock__a="1\n")
+    clone = tmp_path / "second"
+    repository.git("clone", "-q", str(repository.path), str(clone))
+    early = INCIDENT.as_of.timestamp() - 3600
+    os.utime(clone / ".git" / "refs" / "remotes" / "origin" / "HEAD", (early, early))
+    assert (await list_changes(opened(git=GitSettings(path=clone)))).truncated
+
+
+async def test_tags_without_directories_tell_deploys(repository: Repository) -> None:
+    sha = repository.commit("03:00:00", "x", stock__a="1\n")
+    repository.git("tag", "-a", "-m", "x", "release-1.2", sha, at="10:00:00")
+    evidence = await list_changes(of(repository, deploy_tags="release-{version}", service="stock"))
+    assert evidence.content[0].startswith(f"change kind=DEPLOY id={sha} service=stock at=2026-03-04T10:00:00Z")
+    silent = of(repository, deploy_tags="")
+    assert (await list_changes(silent)).status is EvidenceStatus.NO_EVIDENCE
+
+
+async def test_a_directory_within_a_clone_is_none(repository: Repository) -> None:
+    repository.commit("10:00:00", "x", stock__a="1\n")
+    with pytest.raises(SourceFailure) as failure:
+        await list_changes(opened(git=GitSettings(path=repository.path / "stock")))
+    assert failure.value.code is SourceError.SOURCE_MISSING
+
+
+async def test_a_ref_that_the_settings_name_is_read_alone(repository: Repository) -> None:
+    kept = repository.commit("10:00:00", "x", stock__a="1\n")
+    repository.git("branch", "production")
+    repository.commit("10:10:00", "y", stock__a="2\n")
+    evidence = await list_changes(of(repository, ref="production"))
+    assert [line.split()[2] for line in heads(evidence)] == [f"id={kept}"]
+
+
+async def test_the_probe_reads_a_commit(repository: Repository) -> None:
+    repository.commit("10:00:00", "x", stock__a="1\n")
+    assert (await of(repository)["git"].probe()).sample == "1 newest commit read"
+
+
 async def test_a_bare_mirror_and_a_remotes_default_branch_are_read(repository: Repository, tmp_path: Path) -> None:
     sha = repository.commit("10:00:00", "one", stock__a="1\n")
     mirror = tmp_path / "mirror.git"
