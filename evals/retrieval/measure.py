@@ -11,7 +11,8 @@ from evals.retrieval.questions import RUNBOOKS, Question, label
 from tools.runbooks.embedding import EmbedderChoice, embedder_for
 from tools.runbooks.fusion import FUSED_FLOOR, LEXICAL_FLOOR, AskedWords, Candidate, floor, relevance
 from tools.runbooks.indexed import IndexedRunbooks
-from tools.runbooks.indexing import Shelf, update_index
+from tools.runbooks.indexing import update_index
+from tools.runbooks.shelves import Shelf
 
 Way: TypeAlias = Literal["words", "meaning", "both"]
 WAYS: tuple[Way, ...] = ("words", "meaning", "both")

@@ -21,7 +21,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
@@ -31,12 +30,14 @@ from usearch.index import Index
 from tools.runbooks.embedding import Embedder, EmbedderChoice, Vectors
 from tools.runbooks.graph import read_centre
 from tools.runbooks.indexed import IndexedRunbooks
-from tools.runbooks.indexing import Shelf, update_index
+from tools.runbooks.indexing import update_index
 from tools.runbooks.schema import opened, read_info, vectors_file
+from tools.runbooks.shelves import Shelf
 from tools.runbooks.words import asked_words
 
 SIZES = (1_000, 10_000, 100_000)
 QUERIES = 300
+_WARMING = 20
 DIMENSIONS = 384
 _SECTIONS = 20
 _SECTION_WORDS = 70
@@ -66,16 +67,6 @@ class MadeUp(Embedder):
         return found
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Milliseconds a query, and the process's memory in MB: before the index was opened, and after the queries."""
-
-    median: float
-    p95: float
-    before: float
-    after: float
-
-
 def main() -> None:
     """Measure the sizes named on the command line, else all; print a Markdown table."""
     sizes = [int(given) for given in sys.argv[1:]] or list(SIZES)
@@ -91,15 +82,15 @@ def _measure(size: int, scratch: Path) -> None:
     _write_runbooks(scratch / "runbooks", size)
     index = scratch / "index.db"
     seconds = _indexed(scratch / "runbooks", index)
-    # Each side in a process of its own, so that one's memory isn't the other's.
-    spawn = multiprocessing.get_context("spawn")
-    with spawn.Pool(1, maxtasksperchild=1) as pool:
-        bare = pool.apply(_timed, (_bare, index))
-        ours = pool.apply(_timed, (_ours, index))
-    for side, one in (("bare engines", bare), ("search_runbooks", ours)):
-        ratio = f"{one.median / bare.median:.2f}×"
-        memory = f"{one.after - one.before:.0f}"
-        sys.stdout.write(f"| {size:,} | {side} | {one.median:.2f} | {one.p95:.2f} | {memory} | {ratio} |\n")
+    # In processes of their own, so that one side's memory isn't the other's.
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        took = pool.apply(_raced, (index,))
+        memory = {side: pool.apply(_memory_of, (side, index)) for side in SIDES}
+    for side, times in took.items():
+        ratio = statistics.median(times) / statistics.median(took["bare engines"])
+        p95 = statistics.quantiles(times, n=20)[-1]
+        row = f"{statistics.median(times):.2f} | {p95:.2f} | {memory[side]:.0f} | {ratio:.2f}×"
+        sys.stdout.write(f"| {size:,} | {side} | {row} |\n")
     stored = sum(file.stat().st_size for file in index.parent.glob("index.db*")) / 1e6
     sys.stdout.write(f"| {size:,} | indexing: {size / seconds:,.0f} chunks/s, {stored:.0f} MB on disk | | | | |\n")
     sys.stdout.flush()
@@ -141,18 +132,27 @@ def _queries(index: Path) -> list[tuple[str, list[float]]]:
     return found
 
 
-def _timed(side: "Callable[[Path], Callable[[str, list[float]], object]]", index: Path) -> Measured:
+def _raced(index: Path) -> dict[str, list[float]]:
+    """Return the milliseconds of each query on each side, asked in turn, so that both meet the same machine."""
+    asks = {side: opening(index) for side, opening in SIDES.items()}
+    took: dict[str, list[float]] = {side: [] for side in asks}
+    for number, (query, vector) in enumerate(_queries(index)):
+        for side, ask in asks.items():
+            begin = time.perf_counter()
+            ask(query, vector)
+            if number >= _WARMING:
+                took[side].append((time.perf_counter() - begin) * 1_000)
+    return took
+
+
+def _memory_of(side: str, index: Path) -> float:
+    """Return by how many MB the process grows that opens a side and asks it every query."""
     queries = _queries(index)
     before = _memory()
-    ask = side(index)
-    for query, vector in queries[:20]:
-        ask(query, vector)
-    took = []
+    ask = SIDES[side](index)
     for query, vector in queries:
-        begin = time.perf_counter()
         ask(query, vector)
-        took.append((time.perf_counter() - begin) * 1_000)
-    return Measured(statistics.median(took), statistics.quantiles(took, n=20)[-1], before, _memory())
+    return _memory() - before
 
 
 def _memory() -> float:
@@ -188,6 +188,12 @@ _BY_WORDS = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10"
 
 def _texts(database: sqlite3.Connection, condition: str) -> list[tuple[str, str]]:
     return database.execute(f"SELECT headings, body FROM chunk WHERE {condition}").fetchall()  # noqa: S608
+
+
+SIDES: dict[str, Callable[[Path], Callable[[str, list[float]], object]]] = {
+    "bare engines": _bare,
+    "search_runbooks": _ours,
+}
 
 
 if __name__ == "__main__":

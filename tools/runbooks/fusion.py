@@ -51,20 +51,26 @@ class AskedWords:
     frequencies: Mapping[str, int]
     sections: int
 
-    def held(self, words: str) -> list[str]:
-        """Return the words of the query that a section of `words` holds."""
+    def held(self, words: str) -> int:
+        """Return how many words of the query a section of `words` holds."""
         padded = f" {words} "
-        return [word for word in self.frequencies if f" {word} " in padded]
+        return sum(sought in padded for sought, _ in self._parts)
 
     def shared(self, words: str) -> float:
         """Return the part of the query, 0 to 1, that a section of `words` holds, weighed by how rare the words are."""
-        weights = self._weights
-        total = sum(weights.values())
-        return sum(weights[word] for word in self.held(words)) / total if total else 0.0
+        padded = f" {words} "
+        share = 0.0
+        for sought, part in self._parts:
+            if sought in padded:
+                share += part
+        return share
 
     @cached_property
-    def _weights(self) -> dict[str, float]:
-        return {word: rarity(count, self.sections) for word, count in self.frequencies.items()}
+    def _parts(self) -> list[tuple[str, float]]:
+        """Each word between blanks, with its part of the query."""
+        weights = {word: rarity(count, self.sections) for word, count in self.frequencies.items()}
+        total = sum(weights.values())
+        return [(f" {word} ", weight / total) for word, weight in weights.items()]
 
     def best_bm25(self) -> float:
         """Return what BM25 gives a section that is full of every word of the query; words that no section holds count,
@@ -93,8 +99,9 @@ def floor(candidate: Candidate, asked: AskedWords) -> float:
     """Return the least relevance at which a candidate is shown; infinite where it never is."""
     if candidate.cosine is not None:
         return FUSED_FLOOR
-    held = asked.held(candidate.words)
-    enough = len(held) >= min(2, len(asked.frequencies)) or asked.shared(candidate.words) >= MOST_SHARED
+    enough = (
+        asked.held(candidate.words) >= min(2, len(asked.frequencies)) or asked.shared(candidate.words) >= MOST_SHARED
+    )
     return LEXICAL_FLOOR if enough else math.inf
 
 

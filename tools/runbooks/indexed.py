@@ -23,12 +23,15 @@ from tools.vocabulary import SourceError
 if TYPE_CHECKING:
     from tools.runbooks.neighbours import Centre, Neighbours
 
-CANDIDATES = 30
+CANDIDATES = 20
 """How many sections each side proposes."""
 
 MAX_POSTINGS = 5_000
 """How many places of words the full-text search looks at: the rarest words of a query first. What a common word would
 add is small, and its places grow with the collection."""
+
+COMMON = 5
+"""A word that more than a fifth of the chunks hold finds none by itself, where the query has rarer ones."""
 
 EMBEDDER_FAILED = "EMBEDDER_FAILED"
 """The note of an answer that was found by words alone, because the query could not be embedded."""
@@ -212,7 +215,7 @@ def _by_words(database: sqlite3.Connection, asked: AskedWords) -> dict[int, floa
     places = 0
     for word, count in sorted(asked.frequencies.items(), key=lambda pair: pair[1]):
         places += count
-        if chosen and places > MAX_POSTINGS:
+        if chosen and (places > MAX_POSTINGS or count * COMMON > asked.sections):
             break
         if count:
             chosen.append(word)

@@ -10,42 +10,24 @@ import os
 import secrets
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from tools.canonical import iso_utc
-from tools.hygiene import clean_lines, clean_text
-from tools.runbooks.documents import HTML, MARKDOWN, PDF, Document, UnreadableDocumentError, documents
 from tools.runbooks.embedding import BATCH, Embedder, EmbedderChoice
 from tools.runbooks.schema import IndexInfo, check_format, create, read_info, vectors_file, write_info
-from tools.runbooks.sections import RUNBOOK, Section, parts
+from tools.runbooks.sections import Section
+from tools.runbooks.shelves import Entry, Progress, Shelf, embedded_text, entries, silent
 
-MAX_INDEXED_FILES = 100_000
-MAX_HEADING = 200
 _FILES_AT_ONCE = 200
 """How many files go into one transaction: the work that an interruption loses."""
-
-Stage: TypeAlias = Literal["reading", "embedding"]
-Progress: TypeAlias = Callable[[Stage, int, int], None]
-"""Is told the stage, how many files or texts of it are done, and how many there are."""
-
-_SUFFIXES = MARKDOWN | HTML | PDF
 
 
 class IndexInUseError(Exception):
     """Raised where another process is writing the same index."""
-
-
-@dataclass(frozen=True)
-class Shelf:
-    """A directory to be indexed, and what it holds: `runbook` or `case`."""
-
-    directory: Path
-    kind: str = RUNBOOK
 
 
 @dataclass(frozen=True)
@@ -57,10 +39,6 @@ class IndexReport:
     removed: int
     unchanged: int
     embedded: int
-
-
-def silent(stage: Stage, done: int, total: int) -> None:
-    """Tell nobody."""
 
 
 async def update_index(
@@ -76,15 +54,13 @@ async def update_index(
     shelf that is none, IndexInUseError, IndexFormatError (another format's file), OSError, and SourceFailure of the
     embedder: what was embedded before is kept for the next run.
     """
-    for shelf in shelves:
-        if not shelf.directory.is_dir():
-            raise NotADirectoryError(str(shelf.directory))
+    listed = entries(shelves)
     index.parent.mkdir(parents=True, exist_ok=True)
     copy = index.with_name(index.name + ".partial")
     with _alone(index):
         with closing(_working_copy(index, copy, choice)) as database:
             old = read_info(database)
-            counts = _read_shelves(database, shelves, progress)
+            counts = _read(database, listed, progress)
             embedded = await _embed(database, embedder, progress) if embedder else 0
             info = _finish(database, index, old, choice)
         os.replace(copy, index)
@@ -136,67 +112,43 @@ def _goes_on(path: Path, choice: EmbedderChoice) -> bool:
         return read_info(database).embedder == choice
 
 
-def _read_shelves(database: sqlite3.Connection, shelves: Sequence[Shelf], progress: Progress) -> _Counts:
+def _read(database: sqlite3.Connection, listed: Sequence[Entry], progress: Progress) -> _Counts:
     counts = _Counts()
-    listed = [(shelf, document) for shelf in shelves for document in _documents(shelf)]
-    several = len({shelf.directory.resolve() for shelf in shelves}) > 1
     kept: set[int] = set()
-    for done, (shelf, document) in enumerate(listed):
+    for done, entry in enumerate(listed):
         progress("reading", done, len(listed))
         if done % _FILES_AT_ONCE == 0:
             database.commit()
-        kept.add(_take(database, shelf, document, counts, several=several))
+        kept.add(_take(database, entry, counts))
+    gone = [number for (number,) in database.execute("SELECT id FROM file") if number not in kept]
+    for number in gone:
+        _drop_chunks(database, number)
+        database.execute("DELETE FROM file WHERE id = ?", (number,))
     database.commit()
     progress("reading", len(listed), len(listed))
-    gone = [number for (number,) in database.execute("SELECT id FROM file") if number not in kept]
-    with database:
-        for number in gone:
-            _drop_chunks(database, number)
-            database.execute("DELETE FROM file WHERE id = ?", (number,))
     counts.removed = len(gone)
     return counts
 
 
-def _documents(shelf: Shelf) -> list[Document]:
-    return documents(shelf.directory, _SUFFIXES, limit=MAX_INDEXED_FILES)
-
-
-def _take(database: sqlite3.Connection, shelf: Shelf, document: Document, counts: _Counts, *, several: bool) -> int:
+def _take(database: sqlite3.Connection, entry: Entry, counts: _Counts) -> int:
     """Bring one file's chunks up to date and return the file's number; what can't be read has no chunks."""
-    root = shelf.directory.resolve()
-    shown = f"{root.name}/{document.name}" if several else document.name
-    raw, digest = _raw_of(document, shelf.kind, shown)
+    raw = entry.raw()
+    digest = None
+    if raw is not None:
+        digest = hashlib.sha256(f"{entry.kind}\0{entry.shown}\0".encode(errors="replace") + raw).digest()
     known = database.execute(
-        "SELECT id, digest FROM file WHERE root = ? AND name = ?", (str(root), document.name)
+        "SELECT id, digest FROM file WHERE root = ? AND name = ?", (entry.root, entry.document.name)
     ).fetchone()
     if known and digest and known[1] == digest:
         counts.unchanged += 1
         return int(known[0])
     counts.changed += 1
-    sections = _sections_of(document, raw)
-    row = (str(root), document.name, shown, shelf.kind, digest, sections is None)
+    chunks = entry.chunks(raw)
+    row = (entry.root, entry.document.name, entry.shown, entry.kind, digest, chunks is None)
     number = _file_number(database, row)
-    for section in sections or ():
-        _add_chunks(database, number, Section(shown, section.headings, section.lines, shelf.kind))
+    for chunk in chunks or ():
+        _add_chunk(database, number, chunk)
     return number
-
-
-def _raw_of(document: Document, kind: str, shown: str) -> tuple[bytes | None, bytes | None]:
-    """Return a file's bytes and the digest of all that makes its chunks; None for both where it can't be read."""
-    try:
-        raw = document.raw()
-    except UnreadableDocumentError:
-        return None, None
-    return raw, hashlib.sha256(f"{kind}\0{shown}\0".encode(errors="replace") + raw).digest()
-
-
-def _sections_of(document: Document, raw: bytes | None) -> tuple[Section, ...] | None:
-    if raw is None:
-        return None
-    try:
-        return document.sections(raw)
-    except UnreadableDocumentError:
-        return None
 
 
 def _file_number(database: sqlite3.Connection, row: tuple[str, str, str, str, bytes | None, bool]) -> int:
@@ -216,29 +168,16 @@ def _drop_chunks(database: sqlite3.Connection, file: int) -> None:
     database.execute("DELETE FROM chunk WHERE file = ?", (file,))
 
 
-def _add_chunks(database: sqlite3.Connection, file: int, section: Section) -> None:
-    for part in map(_cleaned, parts(section)):
-        body = "\n".join(part.lines)
-        digest = hashlib.sha256(embedded_text(part).encode(errors="replace")).digest()
-        added = database.execute(
-            "INSERT INTO chunk (file, headings, body, digest) VALUES (?, ?, ?, ?)",
-            (file, json.dumps(part.headings, ensure_ascii=False), body, digest),
-        )
-        database.execute(
-            "INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)",
-            (added.lastrowid, " ".join(part.title_words), " ".join(part.body_words)),
-        )
-
-
-def _cleaned(section: Section) -> Section:
-    """Return a section as it may be stored and sent to an embedding endpoint: printable, without secrets."""
-    headings = tuple(clean_text(heading, limit=MAX_HEADING) for heading in section.headings)
-    return Section(section.file, headings, clean_lines(section.lines), section.kind)
-
-
-def embedded_text(section: Section) -> str:
-    """Return what of a section is embedded: its headings, then its text."""
-    return "\n".join([section.title, *section.lines])
+def _add_chunk(database: sqlite3.Connection, file: int, chunk: Section) -> None:
+    digest = hashlib.sha256(embedded_text(chunk).encode(errors="replace")).digest()
+    added = database.execute(
+        "INSERT INTO chunk (file, headings, body, digest) VALUES (?, ?, ?, ?)",
+        (file, json.dumps(chunk.headings, ensure_ascii=False), "\n".join(chunk.lines), digest),
+    )
+    database.execute(
+        "INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)",
+        (added.lastrowid, " ".join(chunk.title_words), " ".join(chunk.body_words)),
+    )
 
 
 async def _embed(database: sqlite3.Connection, embedder: Embedder, progress: Progress) -> int:

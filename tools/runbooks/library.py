@@ -21,7 +21,8 @@ class Hit:
 class Found:
     """The answer of a library: at most `MAX_SECTIONS` relevant sections, the best first, and how much it looked at.
 
-    `relevant` counts the relevant sections that it knows of, `sections` and `files` all that it holds, `unreadable` the
+    `relevant` counts the relevant sections that it knows of, `sections` and `files` all that it holds (None: not
+    known), `unreadable` the
     files that it could not read. `notes` are remarks in codes; `partial` says that a part of the search failed, so that
     more may be relevant.
     """
@@ -29,7 +30,7 @@ class Found:
     hits: tuple[Hit, ...]
     relevant: int
     sections: int
-    files: int
+    files: int | None
     unreadable: int = 0
     notes: tuple[str, ...] = ()
     partial: bool = False
@@ -48,3 +49,7 @@ class Library(ABC):
     @abstractmethod
     def place(self) -> str:
         """Return a path, for a person, below which the runbooks stand as files."""
+
+    async def close(self) -> None:
+        """Give back what is held open."""
+        return

@@ -97,7 +97,8 @@ def _value(text: str) -> str:
 
 
 def _summary(found: Found) -> str:
+    files = "-" if found.files is None else found.files
     if not found.hits:
-        return f"runbooks files={found.files}: none of {found.sections} sections is relevant"
+        return f"runbooks files={files}: none of {found.sections} sections is relevant"
     names = ", ".join(_value(file) for file in dict.fromkeys(hit.section.file for hit in found.hits))
-    return f"runbooks files={found.files}: {found.relevant} of {found.sections} sections are relevant, in {names}"
+    return f"runbooks files={files}: {found.relevant} of {found.sections} sections are relevant, in {names}"
