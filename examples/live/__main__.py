@@ -47,7 +47,7 @@ def main() -> int:
         sys.stderr.flush()
 
     try:
-        with tempfile.TemporaryDirectory(prefix="zhizhi-live-") as home:
+        with tempfile.TemporaryDirectory(prefix="zhizhi-shop-") as home:
             code = _shown(Path(home), locale, say)
     except NotReady as missing:
         sys.stderr.write(f"examples/live: {missing}\n")
