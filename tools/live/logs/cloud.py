@@ -24,6 +24,8 @@ KNOWN_FOR = timedelta(days=7)
 MAX_GROUPS = 20_000
 """How many groups one count may have."""
 MAX_SERVICES = 1_000
+MAX_SKIPPED = 2_000
+"""How many records that a condition found, but that aren't what was asked for, are read before giving up."""
 _MAX_LEVELS = 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -157,12 +159,13 @@ class CloudLogs(LogSource):
         if condition is None:
             return Records()
         kept: list[tuple[Entry, LogRecord]] = []
-        whole, last = True, False
+        whole, last, read = True, False, 0
         async for page in self._pages(condition.text, Window.of(question.start, question.end), limit, latest=latest):
             whole, last = whole and page.complete, page.last
             kept += [(entry, self._record(entry)) for entry in page.rows if self._is_meant(entry, question)]
-            if len(kept) >= limit:
-                last = last and len(kept) == limit
+            read += len(page.rows)
+            if len(kept) >= limit or read >= limit + MAX_SKIPPED:
+                last = last and len(kept) <= limit
                 break
         ordered = sorted(kept[:limit], key=lambda one: one[0].at)
         notes = (*(() if whole else (INCOMPLETE,)), *((NEARLY,) if condition.about else ()))

@@ -12,6 +12,8 @@ from tools.live.logs.records import SPELLINGS, UNLEVELLED, severity_of
 from tools.live.logs.source import LogQuestion, Phrase
 
 _SPECIAL = str.maketrans({special: f"\\{special}" for special in '\\"*?'})
+MAX_LEVELS = 12
+"""How many spellings of levels one condition tells apart; where there are more, whoever reads the records does."""
 MAX_TERM = 400
 """How much of one text is asked for; what follows is left to whoever reads the records."""
 
@@ -51,11 +53,11 @@ def condition_of(
     if question.severities is not None and levels is not None:
         inside, outside = _levels(question.severities, levels)
         if UNLEVELLED in question.severities:
-            refused += [f"{named(level)}:{quoted(one)}" for one in outside]
-        elif inside:
-            wanted.append(_any(f"{named(level)}:{quoted(one)}" for one in inside))
-        else:
+            refused += _told(level, outside)
+        elif not inside:
             return None
+        elif terms := _told(level, inside):
+            wanted.append(_any(terms))
     if question.contains and _has_words(question.contains):
         wanted.append(quoted(question.contains))
     if question.phrase:
@@ -84,6 +86,11 @@ def _levels(severities: frozenset[str], levels: Iterable[str]) -> tuple[list[str
     told = sorted({one for one in levels if one.strip()})
     inside = [one for one in told if severity_of(one) in severities]
     return inside, [one for one in told if one not in inside]
+
+
+def _told(level: str, spellings: list[str]) -> list[str]:
+    """Return levels as terms, none where there are too many."""
+    return [f"{named(level)}:{quoted(one)}" for one in spellings] if len(spellings) <= MAX_LEVELS else []
 
 
 def _any(terms: Iterable[str]) -> str:

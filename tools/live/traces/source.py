@@ -3,6 +3,7 @@
 import asyncio
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar
@@ -69,13 +70,10 @@ class TraceSource(Source):
         operation; QUERY_REJECTED with field `service` where so many services are known that one has to be named;
         else as `Transport` does.
         """
-        late = False
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(self._patience * PATIENCE):
                 return await self._spans(question)
-        except TimeoutError:
-            late = True
-        raise SourceFailure(SourceError.BACKEND_TIMEOUT if late else SourceError.INTERNAL_ERROR)
+        raise SourceFailure(SourceError.BACKEND_TIMEOUT)
 
     @abstractmethod
     async def _spans(self, question: TraceQuestion) -> FoundSpans:

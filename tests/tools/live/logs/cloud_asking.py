@@ -146,6 +146,15 @@ class CloudConformance(HttpConformance):
         assert unheard.complete
         assert unheard.rows == ()
 
+    async def test_more_spellings_than_can_be_asked_for_are_told_apart_all_the_same(self) -> None:
+        levels = [*(f"odd{at}" for at in range(30)), *(f"E{at}" for at in range(9)), "err", "error", "severe", "ERR"]
+        lines = [Line(AS_OF - timedelta(seconds=at), "shop", level, f"line {at}") for at, level in enumerate(levels)]
+        async with self._source(lines) as source:
+            errors = await source.records(question(severities=frozenset({"ERROR"})), 50)
+            others = await source.records(question(severities=frozenset({"-"})), 50)
+        assert (len(errors.rows), errors.complete) == (13, True)
+        assert (len(others.rows), others.complete) == (30, True)
+
     async def test_the_earliest_and_the_latest_records_are_given_in_order_of_time(self) -> None:
         lines = [Line(AS_OF - timedelta(seconds=at), "shop", "info", f"order {at}") for at in range(350)]
         async with self._source(lines) as source:

@@ -68,7 +68,7 @@ async def test_a_cloud_that_lets_nobody_in_makes_it_partial() -> None:
 
 async def test_in_more_records_than_are_fetched_what_is_new_is_found_and_counted() -> None:
     noise = [
-        Line(AS_OF - timedelta(seconds=3 * at), "shop", "ERROR", f"cart {at} not found in store") for at in range(3000)
+        Line(AS_OF - timedelta(seconds=4 * at), "shop", "ERROR", f"cart {at} not found in store") for at in range(2200)
     ]
     with both([*noise, *incident()], []) as sources:
         evidence = await asked(sources, "find_log_signatures", service=None, start=None, end=None)

@@ -1,5 +1,6 @@
 """Jaeger: what is asked of it, and what is told of its traces."""
 
+import asyncio
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -9,9 +10,11 @@ import pytest
 
 from tests.live.servers.jaeger import JaegerStore, serving_jaeger
 from tests.live.servers.told_spans import NOON, Told, checkout
-from tests.tools.live.traces.asking import END, START, answered, jaeger_over, question
+from tests.tools.live.traces.asking import END, START, HttpSourceAt, answered, jaeger_over, question
 from tools.base import SourceFailure
+from tools.live.traces.jaeger import Jaeger
 from tools.live.traces.settings import JaegerSettings
+from tools.live.transport import Transport
 from tools.vocabulary import Evidence, EvidenceStatus, SourceError
 
 US = 1_000_000
@@ -218,6 +221,21 @@ async def test_a_span_out_of_form_is_left_out(broken: Any) -> None:
 
     async with jaeger_over(wire) as source:
         assert len((await source.spans(question("web"))).records) == 1
+
+
+async def test_many_answers_may_not_take_longer_than_a_few() -> None:
+    async def wire(request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("/services"):
+            await asyncio.Event().wait()
+        return services(request)
+
+    access = HttpSourceAt(url="http://jaeger.test").access()
+    source = Jaeger("jaeger", Transport(access, wire=httpx.MockTransport(wire)), patience=0.02)
+    with pytest.raises(SourceFailure) as failure:
+        await source.spans(question("web"))
+    await source.close()
+    assert failure.value.code is SourceError.BACKEND_TIMEOUT
+    assert failure.value.__context__ is None
 
 
 async def test_the_probe_tells_the_server_s_clock_and_how_many_services_there_are() -> None:
