@@ -51,7 +51,7 @@ def _checks(finding: Finding, words: Words) -> Iterator[str]:
     if finding.sample is not None:
         yield f"{label['sample']}: {plain(finding.sample)}"
     if finding.failure is not None:
-        yield finding.failure
+        yield f"{finding.failure} ({plain(finding.fault)})" if finding.fault else finding.failure
 
 
 def _advice(finding: Finding, words: Words) -> str | None:

@@ -10,9 +10,9 @@ from tests.live.servers.prometheus import import_into_victoriametrics, start_vic
 from tests.live.servers.shop_metrics import AS_OF, shop_series
 from tests.tools.live.conformance import ask
 from tools.base import IncidentContext, SourceFailure
-from tools.live.metrics import tools_of
 from tools.live.metrics.prometheus import Prometheus
 from tools.live.metrics.settings import PrometheusSettings
+from tools.live.metrics.tools import tools_of
 from tools.vocabulary import SourceError
 
 

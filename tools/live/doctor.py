@@ -22,7 +22,7 @@ class Finding:
     """What one source turned out to be. What a failure left open is None.
 
     `skew_seconds`: the source's clock minus ours; None where it tells none. `sample`: what a small query found.
-    `failure`: why there is no sample.
+    `failure`: why there is no sample; `fault`: the setting or part at fault, where the source could tell.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Finding:
     skew_seconds: float | None
     sample: str | None
     failure: SourceError | None
+    fault: str | None = None
 
     @property
     def clock_agrees(self) -> bool | None:
@@ -59,7 +60,7 @@ async def _finding(name: str, source: Source, now: Callable[[], datetime]) -> Fi
     except TimeoutError:
         return _failed(name, SourceError.BACKEND_TIMEOUT)
     except SourceFailure as failure:
-        return _failed(name, failure.code)
+        return _failed(name, failure.code, failure.field)
     skew = None
     if probe.server_time is not None:
         # The backend read its clock at some moment between the two of ours; a header's has no fractions of a second.
@@ -68,7 +69,7 @@ async def _finding(name: str, source: Source, now: Callable[[], datetime]) -> Fi
     return Finding(name, True, True, skew, probe.sample, None)
 
 
-def _failed(name: str, code: SourceError) -> Finding:
+def _failed(name: str, code: SourceError, fault: str | None = None) -> Finding:
     reachable = code not in _NOT_REACHED
     authorized = None if not reachable else code is not SourceError.ACCESS_DENIED
-    return Finding(name, reachable, authorized, None, None, code)
+    return Finding(name, reachable, authorized, None, None, code, fault)

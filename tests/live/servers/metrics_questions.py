@@ -8,9 +8,9 @@ import pytest
 from tests.live.servers.shop_metrics import AS_OF, BROKEN
 from tests.tools.live.conformance import ask
 from tools.base import IncidentContext, SourceFailure
-from tools.live.metrics import tools_of
 from tools.live.metrics.prometheus import Prometheus
 from tools.live.metrics.settings import PrometheusSettings
+from tools.live.metrics.tools import tools_of
 from tools.vocabulary import Evidence, EvidenceStatus, SourceError
 
 INCIDENT = IncidentContext(as_of=AS_OF, zone="UTC")

@@ -166,3 +166,8 @@ async def _evidence(gathered: Gathered[Found], asked: str, scope: Scope) -> Evid
 def _pasted(query: str, scope: Scope) -> str:
     """Return a command; where the server is, only who runs it knows: its address may be private."""
     return f"promtool query range --start={scope['start']} --end={scope['end']} $PROMETHEUS_URL {shlex.quote(query)}"
+
+
+def tools_of(sources: Mapping[str, Prometheus]) -> tuple[EvidenceTool, ...]:
+    """Return `query_metrics` and `query_promql` over the opened sources; nothing where there are none."""
+    return (LiveMetricsTool(sources), PromqlTool(sources)) if sources else ()

@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from tests.tools.live.conformance import INCIDENT, TOKEN, Conformance, ask, assert_tells_nothing
 from tools.base import SourceFailure
-from tools.live.database.tools import tools_of
 from tools.live.database.settings import DatabaseSettings
+from tools.live.database.tools import tools_of
 from tools.vocabulary import Evidence, EvidenceStatus, Provenance, SourceError
 
 STUCK = 30

@@ -11,7 +11,7 @@ import pytest
 from tests.tools.live.conformance import ask
 from tests.tools.live.metrics.answering import Answering, every
 from tools.base import SourceFailure
-from tools.live.metrics import tools_of
+from tools.live.metrics.tools import tools_of
 from tools.vocabulary import Evidence, EvidenceStatus, SourceError
 
 FLAT = every(60, lambda at: 3.0)

@@ -5,9 +5,9 @@ from typing import Any
 from tests.tools.live.conformance import LIMIT, TOKEN, HttpConformance, ask
 from tests.tools.live.metrics.answering import Answering, every
 from tools.base import EvidenceTool
-from tools.live.metrics import tools_of
 from tools.live.metrics.prometheus import Prometheus
 from tools.live.metrics.settings import PrometheusSettings
+from tools.live.metrics.tools import tools_of
 from tools.live.source import Source
 from tools.vocabulary import Evidence
 

@@ -7,9 +7,9 @@ import pytest
 
 from tests.tools.live.conformance import INCIDENT
 from tools.frozen import frozen_tools
-from tools.live.metrics import tools_of
 from tools.live.metrics.promql import canonical_query
 from tools.live.metrics.settings import PrometheusSettings
+from tools.live.metrics.tools import tools_of
 from tools.vocabulary import Scope
 
 TOOLS = tools_of({"here": PrometheusSettings(url="http://127.0.0.1:9").open("here")})
