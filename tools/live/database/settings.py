@@ -27,13 +27,10 @@ _TABLE = re.compile(rf"(?:(?P<schema>{_NAME})\.)?(?P<table>{_NAME})(?:\((?P<colu
 _BETWEEN = re.compile(r",(?![^()]*\))")
 
 
-def _listed(value: Any) -> Any:
-    """Let a list be written as one text with commas, as the environment needs it; those within brackets are a table's
-    columns."""
-    return tuple(part.strip() for part in _BETWEEN.split(value) if part.strip()) if isinstance(value, str) else value
-
-
-Listed = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+def _whole(value: Any) -> Any:
+    """Put together again what was parted at a comma within brackets: `orders(id, status)` is one table."""
+    text = ",".join(map(str, value)) if isinstance(value, list | tuple) else value
+    return tuple(part.strip() for part in _BETWEEN.split(text) if part.strip()) if isinstance(text, str) else value
 
 
 class DatabaseSettings(SourceSettings):
@@ -51,8 +48,8 @@ class DatabaseSettings(SourceSettings):
     password_file: Path | None = None
     tls: Literal["verify-full", "off"] = "verify-full"
     ca_file: Path | None = None
-    tables: Listed = Field(min_length=1)
-    denied_columns: Listed = DENIED_COLUMNS
+    tables: Annotated[tuple[str, ...], BeforeValidator(_whole)] = Field(min_length=1)
+    denied_columns: tuple[str, ...] = DENIED_COLUMNS
     max_rows: int = Field(default=50, ge=1, le=500)
     max_bytes: int = Field(default=65_536, ge=1024)
     zone: str | None = None
