@@ -5,19 +5,21 @@ from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
 from tools.base import SourceFailure
 from tools.canonical import fold
-from tools.live.logs.cloud_settings import CloudLogSettings
 from tools.live.logs.records import MESSAGE_FIELDS, SPELLINGS, UNLEVELLED, LogRecord, name_of, record_of, severity_of
 from tools.live.logs.searching import Condition, condition_of, counting, named, quoted, spelled
 from tools.live.logs.source import Bound, Count, Counts, Known, LogQuestion, LogSource, Records
 from tools.live.source import Probe
 from tools.live.transport import Transport
 from tools.vocabulary import SourceError
+
+if TYPE_CHECKING:
+    from tools.live.logs.cloud_settings import CloudLogSettings
 
 KNOWN_FOR = timedelta(days=7)
 """A service that wrote nothing for so long isn't known any more."""
@@ -86,7 +88,7 @@ class CloudLogs(LogSource):
     origin: ClassVar[str] = ""
     """What stands between columns and groups in SQL: ` FROM log` where the dialect wants it."""
 
-    def __init__(self, name: str, transport: Transport, settings: CloudLogSettings) -> None:
+    def __init__(self, name: str, transport: Transport, settings: "CloudLogSettings") -> None:
         self.name = name
         self._transport = transport
         self._fields = settings

@@ -8,18 +8,20 @@ with status 200.
 import json
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from typing_extensions import override
 
 from tools.base import SourceFailure
 from tools.live.logs.cloud import Analysed, CloudLogs, Entry, Page, Window
-from tools.live.logs.cloud_settings import ClsSettings
 from tools.live.logs.cls_signature import authorization
 from tools.live.source import secret_of
 from tools.live.transport import Answer, Transport
 from tools.vocabulary import SourceError
+
+if TYPE_CHECKING:
+    from tools.live.logs.cloud_settings import ClsSettings
 
 PAGE = 1_000
 """How many records one request asks for, the most that is allowed."""
@@ -47,7 +49,7 @@ class Cls(CloudLogs):
     most_terms: ClassVar[int] = 80
     clock: ClassVar[str] = "__TIMESTAMP__"
 
-    def __init__(self, name: str, transport: Transport, settings: ClsSettings) -> None:
+    def __init__(self, name: str, transport: Transport, settings: "ClsSettings") -> None:
         super().__init__(name, transport, settings)
         self._settings = settings
         public = f"https://cls.{settings.region}.tencentcloudapi.com"

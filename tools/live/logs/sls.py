@@ -8,17 +8,19 @@ again, would find more. Times are whole seconds, the end excluded.
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
 from tools.base import SourceFailure
 from tools.live.logs.cloud import Analysed, CloudLogs, Entry, Page, Window
-from tools.live.logs.cloud_settings import SlsSettings
 from tools.live.logs.sls_signature import authorization
 from tools.live.source import secret_of
 from tools.live.transport import Answer, Transport
 from tools.vocabulary import SourceError
+
+if TYPE_CHECKING:
+    from tools.live.logs.cloud_settings import SlsSettings
 
 PAGE = 100
 """How many records one request asks for, the most that is allowed."""
@@ -47,7 +49,7 @@ class Sls(CloudLogs):
     clock: ClassVar[str] = "__time__ * 1000"
     origin: ClassVar[str] = " FROM log"
 
-    def __init__(self, name: str, transport: Transport, settings: SlsSettings) -> None:
+    def __init__(self, name: str, transport: Transport, settings: "SlsSettings") -> None:
         super().__init__(name, transport, settings)
         self._settings = settings
 
