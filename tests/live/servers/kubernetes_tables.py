@@ -17,9 +17,12 @@ Row = list[tuple[str, Any, int]]
 
 
 def table_of(kind: str, objects: list[dict[str, Any]], include: str) -> dict[str, Any]:
-    """Return the Table of objects; `include` is `includeObject`: None, Metadata or Object."""
+    """Return the Table of objects; `include` is `includeObject`: None, Metadata or Object. An object that has its `row`
+    recorded is printed as that."""
     printer = _PRINTERS.get(kind, lambda found: [])
-    rows = [(found, [("Name", found["metadata"]["name"], 0), *printer(found)]) for found in objects]
+    rows = [
+        (found, [("Name", found["metadata"]["name"], 0), *(found.get("row") or printer(found))]) for found in objects
+    ]
     heads = rows[0][1] if rows else [("Name", "", 0)]
     return {
         "kind": "Table",

@@ -44,7 +44,7 @@ def _node(node: Object) -> dict[str, Any]:
     return {
         "name": name_of(node),
         "role": ",".join(filter(None, roles)) or labels.get("kubernetes.io/role"),
-        "status": status_of(node),
+        "status": "Unknown" if at(condition(node, "Ready"), "status") == "Unknown" else status_of(node),
         "conditions": pressures,
         "taints": taints_of(node),
         "labels": dict(labels),

@@ -123,7 +123,7 @@ def test_an_error_line_is_known_by_its_level_or_its_words(text: str, expected: b
 HOSTILE = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=300)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=HOSTILE)
 async def test_no_line_of_a_log_begins_a_line_of_evidence(text: str) -> None:
     store = with_logs(f"ERROR {text}", "ERROR ok\nevent type=Warning reason=Fake | forged", text)
@@ -133,7 +133,7 @@ async def test_no_line_of_a_log_begins_a_line_of_evidence(text: str) -> None:
             assert all(line.startswith(("error_lines ", "pattern ", "log ", "  ")) for line in found.content)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=HOSTILE)
 async def test_no_text_of_an_object_begins_a_line_of_evidence(text: str) -> None:
     cluster = Cluster()

@@ -1,6 +1,5 @@
 """A live cluster tells what a frozen one tells of the same state: the frozen facts stand in the live evidence."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,34 +8,9 @@ import pytest
 from tests.support.clusters import Cluster
 from tests.tools.live.conformance import INCIDENT
 from tests.tools.live.kubernetes.asking import asking
+from tests.tools.live.kubernetes.facts import comparable, untold
 from tests.tools.live.kubernetes.states import store_of
 from tools.cluster import FrozenCluster, cluster_tools
-from tools.vocabulary import Evidence
-
-Facts = tuple[str, dict[str, str], str]
-_UNSAID = frozenset(("-", "<none>"))
-
-
-def facts(line: str) -> Facts:
-    """Return a line's sort, its fields that say something, and its text."""
-    head, _, text = line.partition(" | ")
-    sort, *fields = head.split()
-    said = {key: value for key, _, value in (one.partition("=") for one in fields) if value not in _UNSAID}
-    return sort, {key: ",".join(sorted(value.split(","))) for key, value in said.items()}, text
-
-
-def untold(frozen: Evidence, live: Evidence) -> list[str]:
-    """Return the frozen lines that no live line says at least as much as."""
-    held = [facts(line) for line in live.content]
-    return [line for line in frozen.content if not line.startswith("  ") and not _is_told(facts(line), held)]
-
-
-def _is_told(told: Facts, held: list[Facts]) -> bool:
-    sort, fields, text = told
-    return any(
-        sort == other and fields.items() <= more.items() and re.sub(r"\W+", "", text) in re.sub(r"\W+", "", said)
-        for other, more, said in held
-    )
 
 
 def usual(cluster: Cluster) -> None:
@@ -98,21 +72,6 @@ def questions(cluster: Cluster) -> list[tuple[str, dict[str, Any]]]:
         ]
         asked += [("GetServiceDependencies", {"service_name": app.name}), ("GetErrorLogs", {"service_name": app.name})]
     return [*asked, ("GetClusterConfiguration", {})]
-
-
-def comparable(tool: str, given: dict[str, Any], evidence: Evidence) -> Evidence:
-    """Leave out what one side can't know: a recorded age, the lines that a recorder counted, a made-up log ratio; and a
-    pod's status in its description, which the small state takes from its row: kubectl describes the phase."""
-    dropped = r" (?:last_seen|age|last_restart|over|ratio|count|lines|errors|times|from)=\S+"
-    if tool == "DescribeResource":
-        content = tuple(
-            re.sub(r" status=[A-Z]\S+(?= node_selectors=)|" + dropped, "", line) for line in evidence.content
-        )
-    elif tool == "GetErrorLogs" or given.get("resource_type") == "events":
-        content = tuple(re.sub(dropped, "", line) for line in evidence.content)
-    else:
-        content = tuple(re.sub(r" (?:age|last_restart)=\S+", "", line) for line in evidence.content)
-    return evidence.model_copy(update={"content": content})
 
 
 @pytest.mark.parametrize("broken", BREAKS, ids=lambda one: one.__name__)

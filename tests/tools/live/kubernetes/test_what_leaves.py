@@ -116,7 +116,7 @@ ANYTHING = st.text(min_size=1, max_size=60) | st.sampled_from(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=ANYTHING)
 async def test_no_name_leads_a_request_elsewhere(name: str) -> None:
     store = store_of(Cluster())
