@@ -3,6 +3,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,12 @@ _TABLES = (
         (18446744073709551615, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)""",
     "SET time_zone = '+00:00'",
     "UPDATE shapes SET made = '2026-09-08 06:00:00' WHERE id = 1",
-    *(f"CREATE USER {user} IDENTIFIED BY '{TOKEN}'" for user in ("reader", "writer", "columned", "filer", "roled")),
+    *(f"CREATE USER {user} IDENTIFIED BY '{TOKEN}'" for user in ("reader", "writer", "columned", "filer", "roled", "watcher")),
     *(f"GRANT SELECT ON shop.{table} TO reader" for table in ("orders", "payments", "wide", "shapes")),
     "GRANT SELECT, INSERT ON shop.* TO writer",
     "GRANT SELECT, UPDATE (note) ON shop.orders TO columned",
+    "GRANT SELECT ON shop.orders TO watcher",
+    "GRANT PROCESS ON *.* TO watcher",
     "GRANT FILE ON *.* TO filer",
     "GRANT SELECT ON shop.orders TO filer, roled",
     "CREATE ROLE editors",
@@ -100,6 +103,26 @@ class TestMariadb(DatabaseConformance):
     @override
     def minutes_ago(self, minutes: int) -> str:
         return f"now() - interval {minutes} minute"
+
+    @override
+    @contextmanager
+    def two_writers_of_one_row(self) -> Iterator[None]:
+        update = "UPDATE shop.orders SET note = note WHERE id = 3"
+        waiting = "SELECT trx_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
+        with self.server.session("BEGIN", update, "DO SLEEP(60)"), self.server.session("BEGIN", update):
+            while not self.server.run(waiting):
+                pass
+            yield
+
+    async def test_the_slow_log_can_be_listed(self) -> None:
+        self.server.run(
+            "SET GLOBAL log_output = 'TABLE'", "SET SESSION long_query_time = 0", "SET GLOBAL slow_query_log = ON"
+        )
+        self.server.run("SET SESSION long_query_time = 0, slow_query_log = ON", "SELECT count(*) FROM shop.payments")
+        self.server.run("SET GLOBAL slow_query_log = OFF", "GRANT SELECT ON mysql.slow_log TO watcher")
+        sql = "SELECT query_time, rows_examined, sql_text FROM slow_log WHERE sql_text LIKE '%payments%'"
+        evidence = await self.asked(sql.replace("slow_log", "mysql.slow_log"), user="watcher", tables="mysql.slow_log")
+        assert evidence.content[0].endswith("| sql_text: SELECT count(*) FROM shop.payments")
 
     @pytest.mark.parametrize("user", ["columned", "filer", "roled"])
     async def test_any_way_to_write_counts(self, user: str) -> None:

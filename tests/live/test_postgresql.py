@@ -3,6 +3,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -34,6 +35,8 @@ _TABLES = f"""
     CREATE ROLE writer LOGIN PASSWORD '{TOKEN}';
     CREATE ROLE columned LOGIN PASSWORD '{TOKEN}';
     CREATE ROLE runner LOGIN PASSWORD '{TOKEN}' IN ROLE pg_execute_server_program;
+    CREATE ROLE watcher LOGIN PASSWORD '{TOKEN}' IN ROLE pg_read_all_stats;
+    GRANT SELECT ON orders TO watcher;
     GRANT SELECT ON orders, payments, wide, shapes, seen TO reader;
     GRANT SELECT ON orders TO writer, columned, runner;
     GRANT DELETE ON payments TO writer;
@@ -77,6 +80,15 @@ class TestPostgresql(DatabaseConformance):
     @override
     def minutes_ago(self, minutes: int) -> str:
         return f"now() - interval '{minutes} minutes'"
+
+    @override
+    @contextmanager
+    def two_writers_of_one_row(self) -> Iterator[None]:
+        update = "BEGIN; UPDATE orders SET note = note WHERE id = 3; SELECT pg_sleep(60)"
+        with self.server.session(update), self.server.session(update):
+            while self.server.run("SELECT count(*) FROM pg_locks WHERE NOT granted") != "1":
+                pass
+            yield
 
     async def test_a_database_that_is_not_there_is_missing(self) -> None:
         assert (await self.failure(database="nowhere")).code is SourceError.SOURCE_MISSING

@@ -7,11 +7,13 @@ import getpass
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pymysql
 
@@ -35,6 +37,25 @@ class Mariadb:
             for statement in statements:
                 cursor.execute(statement)
             return list(cursor.fetchall())
+
+    @contextmanager
+    def session(self, *statements: str) -> Iterator[None]:
+        """Have a session of root run statements while the block runs; it is ended with what it runs."""
+        connection = pymysql.connect(unix_socket=str(self.socket), user="root")
+        thread = threading.Thread(target=_run_until_killed, args=(connection, statements))
+        thread.start()
+        try:
+            yield
+        finally:
+            self.run(f"KILL CONNECTION {connection.thread_id()}")  # type: ignore[no-untyped-call]
+            thread.join()
+            connection.close()
+
+
+def _run_until_killed(connection: Any, statements: Iterable[str]) -> None:
+    with suppress(pymysql.err.MySQLError), connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
 
 
 @contextmanager

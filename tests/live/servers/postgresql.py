@@ -42,13 +42,26 @@ class Postgresql:
 
     def run(self, sql: str, database: str = "postgres") -> str:
         """Run statements as the superuser and return what they answer, unaligned."""
-        command = [
+        done = subprocess.run(self._client(database), input=sql, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    @contextmanager
+    def session(self, sql: str, database: str = "shop") -> Iterator[None]:
+        """Have a session of the superuser run statements while the block runs; it is ended with what it runs."""
+        command = [*self._client(database), "-c", sql]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(_PATIENCE)
+
+    def _client(self, database: str) -> list[str]:
+        return [
             *(str(self.binaries / "psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"),
             *("-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-d", database),
         ]
-        done = subprocess.run(command, input=sql, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
 
 
 @contextmanager

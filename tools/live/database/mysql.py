@@ -29,6 +29,7 @@ from tools.live.database.source import (
     DatabaseSource,
     Found,
     Role,
+    Sessions,
     Sort,
     Statement,
     size_of,
@@ -76,6 +77,16 @@ _SESSION = (
     "SET SESSION lock_wait_timeout = 1",
     "SET SESSION TRANSACTION READ ONLY",
 )
+_SESSIONS = (
+    "SELECT IF(command = 'Sleep', 'idle', 'active') AS state, COUNT(*) AS sessions, MAX(time) AS longest"
+    " FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND command NOT IN ('Daemon', 'Binlog Dump')"
+    " GROUP BY 1 ORDER BY 2 DESC, 1"
+)
+_WAITS = (
+    "SELECT COUNT(*), MAX(TIMESTAMPDIFF(SECOND, trx_wait_started, NOW()))"
+    " FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
+)
+_NOT_FOR_US = 1227
 _HARMLESS = frozenset(
     {
         *("USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "PROCESS", "REFERENCES"),
@@ -102,6 +113,16 @@ class MysqlSource(DatabaseSource):
     async def _rows(self, statement: Statement) -> Found:
         offset = datetime.now(zone_of(statement.zone, statement.at)).isoformat()[-6:]
         return await self._asked(lambda connection: _fetch(connection, statement), offset)
+
+    @override
+    async def _look_at_sessions(self) -> Sessions:
+        # The times of InnoDB's own tables are in the server's zone.
+        return await self._asked(_sessions, "SYSTEM")
+
+    @property
+    @override
+    def sessions_query(self) -> str:
+        return _SESSIONS
 
     @override
     async def _examine(self) -> Role:
@@ -253,12 +274,44 @@ def _fetch(connection: _Connection, statement: Statement) -> Found:
     size = 0
     with connection.cursor(SSCursor) as cursor:
         cursor.execute(wrapped(statement.inner, sorts, Dialect.MYSQL))
-        while (row := cursor.fetchone()) is not None:
+        while (found := cursor.fetchone()) is not None:
+            row = tuple(map(_text_of, found))
             size += size_of(row)
             if len(rows) == statement.max_rows or (rows and size > statement.max_bytes):
                 return Found((), tuple(rows), more=True)
-            rows.append(tuple(row))
+            rows.append(row)
     return Found((), tuple(rows), more=False)
+
+
+def _text_of(value: Any) -> Any:
+    """Return bytes that are text as text: the slow log keeps its statements as bytes."""
+    if not isinstance(value, bytes):
+        return value
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return value
+    return text if all(mark.isprintable() or mark.isspace() for mark in text) else value
+
+
+def _sessions(connection: _Connection) -> Sessions:
+    with connection.cursor() as cursor:
+        cursor.execute(_SESSIONS)
+        states = tuple((str(state), int(count), float(longest or 0)) for state, count, longest in cursor.fetchall())
+        cursor.execute("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+        used = int((cursor.fetchone() or ("", 0))[1])
+        cursor.execute("SHOW GLOBAL VARIABLES LIKE 'max_connections'")
+        maximum = int((cursor.fetchone() or ("", 0))[1])
+        waiting: int | None = None
+        longest: float | None = None
+        try:
+            cursor.execute(_WAITS)
+            waiting, longest = cursor.fetchone() or (None, None)
+        except MySQLError as error:
+            if _number(error) != _NOT_FOR_US:
+                raise
+        seen = 1 + sum(count for _, count, _ in states)
+        return Sessions(states, waiting, longest, used, maximum, hidden=0 if waiting is not None else used - seen)
 
 
 def _look_at_role(connection: _Connection) -> Role:

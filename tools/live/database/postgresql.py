@@ -39,6 +39,7 @@ from tools.live.database.source import (
     DatabaseSource,
     Found,
     Role,
+    Sessions,
     Sort,
     Statement,
     size_of,
@@ -109,6 +110,19 @@ _COLUMNS = """
     ORDER BY 1, a.attnum
 """
 
+_SESSIONS = """
+    SELECT replace(state, ' ', '_') AS state, count(*) AS sessions,
+        extract(epoch FROM max(now() - CASE WHEN state = 'active' THEN query_start ELSE state_change END)) AS longest
+    FROM pg_stat_activity
+    WHERE pid <> pg_backend_pid() AND (backend_type = 'client backend' OR backend_type IS NULL AND datid IS NOT NULL)
+    GROUP BY 1 ORDER BY 2 DESC, 1
+"""
+_CAPACITY = """
+    SELECT (SELECT sum(numbackends) FROM pg_stat_database) AS used, current_setting('max_connections')::int AS maximum,
+        count(DISTINCT pid) AS waiting, extract(epoch FROM max(now() - waitstart)) AS longest
+    FROM pg_locks WHERE NOT granted
+"""
+
 
 class PostgresqlSource(DatabaseSource):
     """A PostgreSQL server. Up to two connections an event loop are kept open."""
@@ -125,6 +139,15 @@ class PostgresqlSource(DatabaseSource):
     @override
     async def _rows(self, statement: Statement) -> Found:
         return await self._asked(lambda connection: _fetch(connection, statement), statement.zone)
+
+    @override
+    async def _look_at_sessions(self) -> Sessions:
+        return await self._asked(_sessions, "UTC")
+
+    @property
+    @override
+    def sessions_query(self) -> str:
+        return " ".join(_SESSIONS.split())
 
     @override
     async def _examine(self) -> Role:
@@ -216,6 +239,26 @@ class PostgresqlSource(DatabaseSource):
     async def close(self) -> None:
         for connection in self._idle.pop(asyncio.get_running_loop(), []):
             await _end(connection)
+
+
+async def _sessions(connection: _Connection) -> Sessions:
+    rows = await connection.fetch(_SESSIONS)
+    capacity = await connection.fetchrow(_CAPACITY)
+    if capacity is None:
+        raise InterfaceError("no row")
+    waited = capacity["longest"]
+    return Sessions(
+        states=tuple((row["state"], row["sessions"], _seconds(row["longest"])) for row in rows if row["state"]),
+        waiting=capacity["waiting"],
+        longest_wait=_seconds(waited),
+        used=int(capacity["used"]),
+        maximum=capacity["maximum"],
+        hidden=sum(row["sessions"] for row in rows if not row["state"]),
+    )
+
+
+def _seconds(value: Any) -> float | None:
+    return None if value is None else max(0.0, float(value))
 
 
 async def _fetch(connection: _Connection, statement: Statement) -> Found:

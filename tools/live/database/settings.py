@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -14,6 +15,7 @@ from tools.vocabulary import EvidenceKind
 if TYPE_CHECKING:
     from tools.live.database.mysql import MysqlSource
     from tools.live.database.postgresql import PostgresqlSource
+    from tools.live.database.source import DatabaseSource
 
 DENIED_COLUMNS = (
     *("*password*", "*passwd*", "*pwd*", "*secret*", "*token*", "*credential*", "*api_key*", "*apikey*", "*salt*"),
@@ -79,6 +81,11 @@ class DatabaseSettings(SourceSettings):
         if self.password is not None and self.password_file is not None:
             raise ValueError("one of password and password_file is enough")
         return self
+
+    @abstractmethod
+    @override
+    def open(self, name: str) -> "DatabaseSource":
+        """Return the database under its name; connects to nothing."""
 
     @property
     def is_near(self) -> bool:

@@ -70,6 +70,23 @@ class Role:
     may_write: bool
 
 
+@dataclass(frozen=True)
+class Sessions:
+    """What a server's clients do at one moment.
+
+    `states`: how many sessions are in each state, and for how many seconds the oldest has been in it. `waiting`: how
+    many wait for a lock, `longest_wait`: for how many seconds the first of them has; None where the role can't see
+    that. `used` of `maximum` connections are open; `hidden` of them are of others whom the role can't see.
+    """
+
+    states: tuple[tuple[str, int, float | None], ...]
+    waiting: int | None
+    longest_wait: float | None
+    used: int
+    maximum: int
+    hidden: int
+
+
 class DatabaseSource(Source):
     """A configured database. Asking it checks once that its role can't write: one that can is refused."""
 
@@ -130,6 +147,11 @@ class DatabaseSource(Source):
         found = f"{role.version}, role can't write, {tables} of {len(self._listed)} tables readable"
         return Probe(role.clock, found)
 
+    async def sessions(self) -> Sessions:
+        """Return what the server's clients do now; no text of theirs. Raises SourceFailure as `answer` does."""
+        await self._columns()
+        return await self._bounded(self._look_at_sessions())
+
     async def _columns(self) -> Catalog:
         """Return the catalogue, read again after some minutes; a role that may write gets no further."""
         now = asyncio.get_running_loop().time()
@@ -184,6 +206,15 @@ class DatabaseSource(Source):
     @abstractmethod
     async def _rows(self, statement: Statement) -> Found:
         """Run a statement in a read-only transaction that is rolled back; `labels` are left empty."""
+
+    @abstractmethod
+    async def _look_at_sessions(self) -> Sessions:
+        """Return what the server's clients do now."""
+
+    @property
+    @abstractmethod
+    def sessions_query(self) -> str:
+        """A query that a person can paste to look at the same."""
 
     @abstractmethod
     async def _examine(self) -> Role:

@@ -13,6 +13,7 @@ from tools.live.database.admission import Refused, UnknownTable, admit, generate
 from tools.live.database.answers import evidence_of
 from tools.live.database.canonical import canonicalize
 from tools.live.database.pinned import Clock, pin
+from tools.live.database.sessions import SessionsTool
 from tools.live.database.source import DatabaseSource, paste_of
 from tools.live.database.vocabulary import Dialect
 from tools.names import near
@@ -136,4 +137,4 @@ def _admitted(sql: str, source: DatabaseSource) -> exp.Query:
 
 def tools_of(sources: Mapping[str, DatabaseSource]) -> tuple[EvidenceTool, ...]:
     """Return the evidence tools over opened databases, at least one, by name."""
-    return (DatabaseTool(sources),)
+    return (DatabaseTool(sources), SessionsTool(sources))

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ class DatabaseConformance(Conformance):
 
     `shop.orders(id, status, amount, created_at, phone, note, service)`, `payments(id, order_id, state)` (empty),
     `hidden` (nobody may read it), `wide(id, body)` with texts of 200,000 characters. Role `reader` may read, `writer`
-    may write; both have TOKEN as their password.
+    may write, `watcher` may read and see what others do; all have TOKEN as their password.
     """
 
     @abstractmethod
@@ -53,7 +54,7 @@ class DatabaseConformance(Conformance):
             await source.close()
 
     async def asked_of(self, source: Any, sql: str) -> Evidence:
-        (tool,) = tools_of({"shop": source})
+        tool, _ = tools_of({"shop": source})
         return await ask(tool, {"database": None, "sql": sql})
 
     async def failure(self, sql: str = "SELECT id FROM orders", **changed: Any) -> SourceFailure:
@@ -231,16 +232,55 @@ class DatabaseConformance(Conformance):
 
     async def test_the_tool_tells_the_columns_once_they_are_known(self) -> None:
         source = self.settings().open("shop")
-        (tool,) = tools_of({"shop": source})
+        tool, _ = tools_of({"shop": source})
         assert "orders; payments" in tool.description
         await source.probe()
         assert "orders(id, status, amount, created_at, note, service)" in tool.description
         await source.close()
 
+    async def test_sessions_are_counted_by_state_without_their_text(self) -> None:
+        source = self.settings(timeout_seconds=60).open("shop")
+        _, sessions = tools_of({"shop": source})
+        busy = asyncio.ensure_future(self.asked_of(source, ENDLESS))
+        await _until(lambda: any("count" in statement.lower() for statement in self.running()))
+        evidence = await ask(sessions, {"database": None})
+        busy.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await busy
+        await source.close()
+        assert evidence.provenance is Provenance.MEASURED
+        assert evidence.content[0].startswith("capacity service=shop connections=")
+        assert any(line.startswith("sessions service=shop state=active count=1 longest") for line in evidence.content)
+        assert "orders" not in str(evidence)
+        assert "connections, " in evidence.summary
+
+    async def test_waits_for_locks_are_counted(self) -> None:
+        source = self.settings(user="watcher").open("shop")
+        _, sessions = tools_of({"shop": source})
+        with self.two_writers_of_one_row():
+            evidence = await ask(sessions, {"database": "shop"})
+        await source.close()
+        assert any(line.startswith("lock_waits service=shop waiting=1 longest_seconds=") for line in evidence.content)
+        assert "1 waiting for locks (longest " in evidence.summary
+        assert not evidence.truncated
+
+    async def test_what_the_role_cannot_see_of_others_is_said(self) -> None:
+        source = self.settings().open("shop")
+        _, sessions = tools_of({"shop": source})
+        with self.two_writers_of_one_row():
+            evidence = await ask(sessions, {"database": "shop"})
+        await source.close()
+        assert evidence.truncated
+        assert evidence.notes == ("SESSIONS_HIDDEN:2",)
+
+    @abstractmethod
+    def two_writers_of_one_row(self) -> AbstractContextManager[None]:
+        """Have one session of `writer` wait for another's lock while the block runs."""
+
     async def test_no_credential_stands_in_a_log_a_scope_or_the_tool(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.DEBUG)
         source = self.settings().open("shop")
-        (tool,) = tools_of({"shop": source})
+        tool, _ = tools_of({"shop": source})
         await self.asked_of(source, "SELECT count(*) FROM orders")
         await self.failure(password=TOKEN + "-wrong")
         scope = tool.normalize(tool.arguments.model_validate(self.arguments()), INCIDENT)

@@ -29,8 +29,8 @@ def jobs(**changed: Any) -> DatabaseSettings:
 
 @pytest.fixture
 async def tool() -> AsyncIterator[EvidenceTool]:
-    sources: dict[str, DatabaseSource] = {"Orders": orders().open("Orders"), "jobs": jobs().open("jobs")}  # type: ignore[dict-item]
-    (made,) = tools_of(sources)
+    sources: dict[str, DatabaseSource] = {"Orders": orders().open("Orders"), "jobs": jobs().open("jobs")}
+    made, _ = tools_of(sources)
     yield made
     for source in sources.values():
         await source.close()
@@ -118,7 +118,7 @@ def test_the_description_tells_every_table_and_stays_bounded(tool: EvidenceTool)
     assert "orders (PostgreSQL): orders(id, status, created_at); payments" in tool.description
     assert "jobs (MySQL): jobs; payments" in tool.description
     many = orders(tables=",".join(f"table_number_{number}" for number in range(900)))
-    (large,) = tools_of({"many": many.open("many")})  # type: ignore[dict-item]
+    large, _ = tools_of({"many": many.open("many")})
     assert len(large.description) <= 4000
 
 
