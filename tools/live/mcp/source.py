@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import httpx
 from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_session
@@ -17,16 +17,18 @@ from typing_extensions import override
 from tools.base import SourceFailure
 from tools.live.mcp.declaration import DeclaredTool, read_declaration, schema_digest, writing_word
 from tools.live.mcp.session import BoundedWire, HeldSession, LetIn
-from tools.live.mcp.settings import McpConnection, McpSettings
 from tools.live.source import HttpAccess, Probe, Source
 from tools.live.transport import CONNECT_SECONDS, trust
 from tools.vocabulary import SourceError
+
+if TYPE_CHECKING:
+    from tools.live.mcp.settings import McpConnection, McpSettings
 
 
 class McpSource(Source):
     """A server's declared tools, asked in one held session."""
 
-    def __init__(self, name: str, settings: McpSettings) -> None:
+    def __init__(self, name: str, settings: "McpSettings") -> None:
         """Blocking I/O: the declaration is read. Raises DeclarationError."""
         self.name = name
         self.timeout_seconds = settings.timeout_seconds
@@ -63,7 +65,7 @@ class McpSource(Source):
         await self._session.close()
 
 
-async def listed_tools(connection: McpConnection) -> Mapping[str, Tool]:
+async def listed_tools(connection: "McpConnection") -> Mapping[str, Tool]:
     """Return what a server lists, by name, in a session of its own; raises SourceFailure where it can't be reached."""
     session = HeldSession(lambda: _opened(connection))
     try:
@@ -91,7 +93,7 @@ def digest_of(tool: Tool) -> str:
 
 
 @asynccontextmanager
-async def _opened(connection: McpConnection) -> AsyncIterator[ClientSession]:
+async def _opened(connection: "McpConnection") -> AsyncIterator[ClientSession]:
     if connection.url is not None:
         async with create_session(_over_http(connection.access())) as session:
             yield session
