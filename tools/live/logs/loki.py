@@ -132,7 +132,8 @@ class Loki(LogSource):
             # Others of the same nanosecond may follow: begin with it again.
             edge = found.entries[-1].nanoseconds
             start, end = (start, edge + 1) if latest else (edge, end)
-        rows = [self._record(entry, streams) for entry in list(entries.values())[:limit]]
+        kept = list(entries.values())[:limit]
+        rows = [self._record(entry, streams) for entry in (reversed(kept) if latest else kept)]
         complete = last_page and not found.warned and len(entries) <= limit
         return Records(tuple(sorted(rows, key=lambda row: row.at)), complete, self._notes(streams, found))
 

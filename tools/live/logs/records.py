@@ -29,7 +29,8 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
 }
 """How backends spell each severity, in lower case: what the frozen side's loader understands, too."""
 
-MAX_MESSAGE = 16_000
+MAX_MESSAGE = 4_000
+MAX_CAUSES = 800
 MAX_NAME = 160
 MAX_FIELDS = 16
 MAX_FIELD = 200
@@ -37,7 +38,9 @@ MAX_FIELD = 200
 _SEVERITY_OF = {spelling: severity for severity, spellings in SPELLINGS.items() for spelling in spellings}
 _NUMBERED = re.compile(r"([a-z]+)\d?")
 _LOGFMT = re.compile(r'([A-Za-z_][\w.@/-]*)=(?:"((?:[^"\\]|\\.)*)"|(\S*))(?:\s+|$)')
-_BRACKETED = re.compile(r"^[\w:.,+/\s-]{0,40}?[\[<|(]?\b(FATAL|CRITICAL|ERROR|SEVERE|WARN|WARNING|INFO|DEBUG|TRACE)\b")
+_LEADING = re.compile(
+    r"(?:[\d:.,+/TZ-]+\s+|\[[^\]]*\]\s*){0,5}[\[<|(]?\s*(FATAL|CRITICAL|ERROR|SEVERE|WARNING|WARN|INFO|DEBUG|TRACE)\b"
+)
 
 MESSAGE_FIELDS = ("message", "msg", "body", "log", "text")
 LEVEL_FIELDS = ("level", "severity", "severity_text", "log.level", "loglevel", "lvl", "severity_number")
@@ -88,17 +91,19 @@ def record_of(
     control characters and what is beyond the bounds are gone from every part.
     """
     parsed = structured(text)
-    message = _message(parsed, text)
+    message = clean_text(_shortened(_message(parsed, text)), limit=MAX_MESSAGE + MAX_CAUSES)
     level = severity_of(severity) if severity else UNLEVELLED
     if level == UNLEVELLED:
-        level = severity_of(said(parsed, LEVEL_FIELDS)) if parsed else _severity_within(text)
+        level = severity_of(said(parsed, LEVEL_FIELDS))
+    if level == UNLEVELLED:
+        level = _severity_within(message)
     known = {*MESSAGE_FIELDS, *LEVEL_FIELDS, *TRACE_FIELDS, *STACK_FIELDS, *TIME_FIELDS}
     rest = [*fields, *((key, value) for key, value in parsed.items() if key not in known)]
     return LogRecord(
         at=at.astimezone(UTC),
         service=name_of(service),
         severity=level,
-        message=clean_text(message, limit=MAX_MESSAGE) if message else "-",
+        message=message or "-",
         trace_id=_one_line(trace_id or said(parsed, TRACE_FIELDS) or "", MAX_NAME) or None,
         fields=_shown(rest),
     )
@@ -150,6 +155,19 @@ def _message(parsed: Mapping[str, Any], text: str) -> str:
     return f"{message}\n{stack}" if stack and stack not in message else message
 
 
+def _shortened(text: str) -> str:
+    """The beginning of a long message, and the causes that it names further below.
+
+    A cut within a line drops the word that it goes through: half a secret is no longer recognized as one.
+    """
+    if len(text) <= MAX_MESSAGE:
+        return text
+    head = text[:MAX_MESSAGE]
+    head = head.rpartition("\n")[0] or re.sub(r"\S+$", "", head)
+    causes = "\n".join(re.findall(r"^[ \t]*Caused by:[^\n]{0,300}$", text[len(head) :], re.MULTILINE)[-3:])
+    return f"{head}\n{causes[:MAX_CAUSES]}" if causes else head
+
+
 def _flattened(parsed: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in parsed.items():
@@ -174,8 +192,8 @@ def _logfmt(line: str) -> dict[str, Any]:
 
 
 def _severity_within(text: str) -> str:
-    """The severity that a line of plain text names near its beginning, behind a time or a thread, in capitals."""
-    found = _BRACKETED.match(text[:200])
+    """The severity that a line of plain text begins with, behind a time or a thread, in capitals."""
+    found = _LEADING.match(text[:200])
     return severity_of(found[1]) if found else UNLEVELLED
 
 
