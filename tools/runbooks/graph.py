@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tools.runbooks.neighbours import Centre, Matrix, Neighbours, unpacked
+from tools.runbooks.centring import Centre, Matrix, unpacked
+from tools.runbooks.neighbours import Neighbours
 
 _SMALL = 5_000
 """Up to so many vectors the file is always made anew, in a second or two."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tools.base import SourceFailure
 from tools.live.source import HttpAccess
-from tools.runbooks.embedding import Embedder, EmbedderChoice, MissingExtraError, embedder_for
+from tools.runbooks.embedding import Embedder, EmbedderChoice, MissingExtraError, embedder_for, optional
 from tools.runbooks.fusion import AskedWords, Candidate, ranked
 from tools.runbooks.library import MAX_SECTIONS, Found, Hit, Library
 from tools.runbooks.schema import IndexFormatError, IndexInfo, opened, read_info, vectors_file
@@ -21,7 +21,8 @@ from tools.runbooks.words import asked_words
 from tools.vocabulary import SourceError
 
 if TYPE_CHECKING:
-    from tools.runbooks.neighbours import Centre, Neighbours
+    from tools.runbooks.centring import Centre
+    from tools.runbooks.neighbours import Neighbours
 
 CANDIDATES = 20
 """How many sections each side proposes."""
@@ -123,7 +124,10 @@ class IndexedRunbooks(Library):
         """Return the query's vector, None where the index has none."""
         info = await asyncio.to_thread(self.info)
         embedder = self._embedder(info.embedder) if info.dimensions else None
-        return await embedder.query(query) if embedder else None
+        vector = await embedder.query(query) if embedder else None
+        if vector is not None and len(vector) != info.dimensions:
+            raise SourceFailure(SourceError.SOURCE_UNREADABLE)
+        return vector
 
     def _embedder(self, choice: EmbedderChoice) -> Embedder | None:
         if self._given is not None:
@@ -171,6 +175,7 @@ class IndexedRunbooks(Library):
         info = read_info(database)
         if not info.dimensions:
             return _Reading(stamp, database, info)
+        optional("usearch", extra="embeddings")
         from tools.runbooks.graph import read_centre
         from tools.runbooks.neighbours import Neighbours
 

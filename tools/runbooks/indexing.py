@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tools.base import SourceFailure
 from tools.canonical import iso_utc
 from tools.runbooks.embedding import BATCH, Embedder, EmbedderChoice
 from tools.runbooks.schema import IndexInfo, check_format, create, read_info, vectors_file, write_info
 from tools.runbooks.sections import Section
 from tools.runbooks.shelves import Entry, Progress, Shelf, embedded_text, entries, silent
+from tools.vocabulary import SourceError
 
 _FILES_AT_ONCE = 200
 """How many files go into one transaction: the work that an interruption loses."""
@@ -183,7 +185,7 @@ def _add_chunk(database: sqlite3.Connection, file: int, chunk: Section) -> None:
 async def _embed(database: sqlite3.Connection, embedder: Embedder, progress: Progress) -> int:
     """Give each text that has none its vector, batch by batch, each kept as soon as it is there."""
     # numpy and the vector engine are only loaded where there are vectors.
-    from tools.runbooks.neighbours import is_han, packed
+    from tools.runbooks.centring import is_han, packed
 
     missing = [
         digest
@@ -191,11 +193,14 @@ async def _embed(database: sqlite3.Connection, embedder: Embedder, progress: Pro
             "SELECT DISTINCT digest FROM chunk WHERE digest NOT IN (SELECT digest FROM vector) ORDER BY digest"
         )
     ]
+    size = database.execute("SELECT max(length(data)) FROM vector").fetchone()[0]
     for begin in range(0, len(missing), BATCH):
         progress("embedding", begin, len(missing))
         digests = missing[begin : begin + BATCH]
         texts = [_text_of(database, digest) for digest in digests]
         vectors = packed(await embedder.passages(texts))
+        if len(vectors[0]) != (size := size or len(vectors[0])):
+            raise SourceFailure(SourceError.SOURCE_UNREADABLE)
         rows = [(digest, is_han(text), vector) for digest, text, vector in zip(digests, texts, vectors, strict=True)]
         with database:
             database.executemany("INSERT INTO vector (digest, han, data) VALUES (?, ?, ?)", rows)

@@ -16,11 +16,11 @@ import numpy as np
 from typing_extensions import override
 
 from tools.base import SourceFailure
+from tools.runbooks.centring import Centre, Matrix
 from tools.runbooks.embedding import Embedder, EmbedderChoice, MissingExtraError, embedder_for, optional
 from tools.runbooks.fusion import AskedWords, Candidate, ranked
 from tools.runbooks.library import MAX_SECTIONS, Found, Hit, Library
 from tools.runbooks.milvus_schema import SHOWN, choice_of, failure_of, quiet, section_of, tokens_of
-from tools.runbooks.neighbours import Centre, Matrix
 from tools.runbooks.sections import Section
 from tools.runbooks.settings import MilvusSettings
 from tools.runbooks.words import asked_words

@@ -10,19 +10,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools.base import SourceFailure
+from tools.runbooks.centring import is_han
 from tools.runbooks.embedding import BATCH, Embedder, optional
-from tools.runbooks.milvus_schema import PROPERTY, choice_of, described, failure_of, identity, quiet, row_of, schema_of
-from tools.runbooks.neighbours import is_han
+from tools.runbooks.milvus_schema import (
+    PROPERTY,
+    OtherEmbedderError,
+    choice_of,
+    described,
+    failure_of,
+    identity,
+    quiet,
+    row_of,
+    schema_of,
+)
 from tools.runbooks.sections import Section
 from tools.runbooks.settings import MilvusSettings
 from tools.runbooks.shelves import Progress, Shelf, embedded_text, entries, silent
 from tools.vocabulary import SourceError
 
 _AT_ONCE = 5_000
-
-
-class OtherEmbedderError(Exception):
-    """Raised where a collection's vectors are of another model, so that its sections can't stand beside new ones."""
 
 
 @dataclass(frozen=True)

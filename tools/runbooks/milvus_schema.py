@@ -31,6 +31,10 @@ _GRPC = {
 }
 
 
+class OtherEmbedderError(Exception):
+    """Raised where a collection's vectors are of another model, so that its sections can't stand beside new ones."""
+
+
 def quiet() -> None:
     """Keep the client from logging what it raises: addresses and texts of others stand in it."""
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)

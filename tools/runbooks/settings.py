@@ -118,6 +118,9 @@ class MilvusSettings(EmbeddingSettings):
 
     @override
     def open(self, name: str) -> "RunbookSource":
+        from tools.runbooks.embedding import optional
+
+        optional("pymilvus", extra="milvus")
         from tools.runbooks.milvus import MilvusRunbooks
         from tools.runbooks.tools import RunbookSource
 
