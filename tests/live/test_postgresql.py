@@ -10,9 +10,11 @@ import pytest
 from typing_extensions import override
 
 from tests.live.servers.postgresql import Postgresql, start_postgresql
-from tests.tools.live.conformance import TOKEN
+from tests.tools.live.conformance import TOKEN, ask
 from tests.tools.live.database.situations import HOSTILE, DatabaseConformance, reader
+from tests.tools.live.database.test_page import blocks
 from tools.live.database.settings import DatabaseSettings, PostgresqlSettings
+from tools.live.database.tools import tools_of
 from tools.vocabulary import SourceError
 
 _TABLES = f"""
@@ -123,3 +125,13 @@ class TestPostgresql(DatabaseConformance):
         assert [answer.content[0].split("count=")[1] for answer in answers] == ["0", "1", "2", "3", "4"]
         assert self.sessions() <= 2
         await source.close()
+
+    async def test_the_role_of_the_page_can_read_and_see_and_nothing_else(self) -> None:
+        self.server.run(blocks("sql")[0], "shop")
+        source = self.settings(user="zhizhi", password="change-me", tables="orders, payments").open("shop")
+        probe = await source.probe()
+        _, sessions = tools_of({"shop": source})
+        evidence = await ask(sessions, {"database": None})
+        await source.close()
+        assert probe.sample.endswith("role can't write, 2 of 2 tables readable")
+        assert not evidence.truncated
