@@ -8,8 +8,9 @@ from tools.base import SourceFailure
 from tools.canonical import fold
 from tools.live.metrics.discovery import ServiceSeries, find_service, labels_of, long_before, metric_names
 from tools.live.metrics.mapping import Asked, Bound, Signal, Variant, bare, family, signal_map
+from tools.live.metrics.probing import probe_sampling
 from tools.live.metrics.prometheus import Prometheus
-from tools.live.metrics.questions import Found, Plan, counted_series, probe_sampling, raw_query, run
+from tools.live.metrics.questions import Found, Plan, counted_series, raw_query, run
 from tools.live.metrics.sampling import Frame
 from tools.live.metrics.spelling import selector
 from tools.names import near

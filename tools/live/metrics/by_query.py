@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 from tools.base import SourceFailure
 from tools.live.metrics.discovery import short_name, unknown_part
+from tools.live.metrics.probing import probe_sampling
 from tools.live.metrics.prometheus import Prometheus
 from tools.live.metrics.promql import PromQuery, Selection
-from tools.live.metrics.questions import Found, Plan, compact, narrowed, probe_sampling, run
+from tools.live.metrics.questions import Found, Plan, compact, narrowed, run
 from tools.live.metrics.sampling import Frame, sampling
 from tools.live.metrics.spelling import string
 from tools.vocabulary import SourceError
@@ -50,7 +51,7 @@ async def _answered(source: Prometheus, query: PromQuery, frame: Frame) -> Found
     if probed is not None:
         sampled = await probe_sampling(source, frame, probed, series=expected)
     else:
-        sampled = sampling(frame, samples=None, series=expected, until=frame.end)
+        sampled = sampling(frame.read, samples=None, series=expected)
     service = service_asked(query.selections, source.service_labels)
     found = await run(source, frame, [Plan(compact(query.text), query.text)], sampled)
     if service is None:

@@ -1,8 +1,7 @@
 """What is put to one server of metrics, and what it found."""
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tools.base import SourceFailure
@@ -11,13 +10,12 @@ from tools.live.metrics.concurrency import each
 from tools.live.metrics.discovery import narrowing_labels, ranked_labels, short_name
 from tools.live.metrics.prometheus import Prometheus
 from tools.live.metrics.replies import Matrix, RawSeries
-from tools.live.metrics.sampling import PROBED, Frame, Sampling, sampling
+from tools.live.metrics.sampling import Frame, Sampling
 from tools.live.metrics.spelling import duration, selector
 from tools.vocabulary import SourceError
 
 _NAME = "__name__"
 _COUNTER_ENDINGS = ("_total", "_count", "_sum", "_bucket")
-_FINE_STEP, _FINE_POINTS = 15, 600
 _BLANK_AROUND = re.compile(r"\s*([(){},=+*/<>^-])\s*")
 
 
@@ -56,28 +54,6 @@ class Plan:
     service: str | None = None
     by: str = ""
     counter: bool | None = None
-
-
-async def probe_sampling(source: Prometheus, frame: Frame, selector_text: str, *, series: int) -> Sampling:
-    """Return how finely to ask about a frame, by how often the selected series are scraped; raises SourceFailure."""
-    span, step = frame.probing
-    counted = await source.range(f"max(count_over_time({selector_text}[{duration(PROBED)}]))", span, step)
-    most = max(_values(counted), default=None)
-    until = min(frame.end, counted.clock or frame.end)
-    if not (await source.instant("count(up)", until)).series:
-        until = await _last_sample(source, frame, selector_text) or until
-    return sampling(frame, samples=most, series=series, until=until)
-
-
-async def _last_sample(source: Prometheus, frame: Frame, selector_text: str) -> float | None:
-    """Return when the newest of the selected samples was taken, for a server that scrapes nothing at the window's end:
-    its samples were pushed or back-filled and may have ended long before. None where it has none."""
-    step = max(_FINE_STEP, math.ceil((frame.read.end - frame.read.start) / _FINE_POINTS))
-    return max(_values(await source.range(f"max(timestamp({selector_text}))", frame.read, step)), default=None)
-
-
-def _values(matrix: Matrix) -> Iterator[float]:
-    return (value for one in matrix.series for value in one.values)
 
 
 async def run(source: Prometheus, frame: Frame, plans: Sequence[Plan], sampled: Sampling) -> Found:

@@ -16,9 +16,8 @@ MAX_POINTS = 120_000
 PROBED = timedelta(minutes=10)
 """Over how long samples are counted to learn how often a series is scraped."""
 _LEAST_HISTORY = 3_600.0
-_PROBES = 8
 _USUAL_INTERVAL = 60
-_LEAST_RATE = 60
+_LEAST_RATE = 15
 _SAMPLES_OF_A_RATE = 4
 _SLACK = 0.95
 """A sample less in ten minutes is chance."""
@@ -65,22 +64,15 @@ class Frame:
         """Return the span that is read."""
         return Span(self.start - max(self.end - self.start, _LEAST_HISTORY), self.end)
 
-    @property
-    def probing(self) -> tuple[Span, int]:
-        """Return a span and a step of a few moments all over what is read."""
-        span = self.read
-        step = max(1, math.floor((span.end - span.start) / _PROBES))
-        return Span(span.start + step, span.end), step
-
 
 @dataclass(frozen=True)
 class Sampling:
-    """`step`: seconds between the points; `interval`: between the samples that the server has; `until`: where samples
-    end: behind it, a server would go on telling the last ones, and rates would fall where nothing fell."""
+    """`step`: seconds between the points; `interval`: between the samples that the server has; `extent`: where samples
+    are. Behind its end a server would go on telling the last ones, and rates would fall where nothing fell."""
 
     step: int
     interval: int
-    until: float
+    extent: Span
 
     @property
     def rate(self) -> timedelta:
@@ -99,18 +91,18 @@ class Sampling:
 
     def grid(self, frame: Frame) -> Span:
         """Return the first and the last point of a frame: multiples of the step, so that equal questions are equal."""
-        first = math.ceil(frame.read.start / self.step) * self.step
+        first = math.ceil(max(frame.read.start, self.extent.start) / self.step) * self.step
         behind = math.ceil(frame.end / self.step) * self.step - self.step
-        return Span(first, max(first, min(behind, math.floor(self.until / self.step) * self.step)))
+        return Span(first, max(first, min(behind, math.floor(self.extent.end / self.step) * self.step)))
 
 
-def sampling(frame: Frame, *, samples: float | None, series: int, until: float) -> Sampling:
-    """Return how finely to ask. `samples`: the most that any series has in ten minutes, None where none has any;
-    `series`: how many series are expected; `until`: where samples end."""
-    interval = _USUAL_INTERVAL if not samples else _nice(_SLACK * PROBED.total_seconds() / samples)
+def sampling(extent: Span, *, samples: float | None, series: int) -> Sampling:
+    """Return how finely to ask about where samples are. `samples`: the most that any series has in ten minutes (or in
+    all of a shorter extent), None where none has any; `series`: how many series are expected."""
+    covered = min(PROBED.total_seconds(), extent.end - extent.start)
+    interval = _USUAL_INTERVAL if not samples else _nice(_SLACK * covered / samples)
     points = max(2, min(MAX_POINTS_A_SERIES, MAX_POINTS // max(series, 1)))
-    span = frame.read
-    return Sampling(_nice(max(interval, (span.end - span.start) / points)), interval, until)
+    return Sampling(_nice(max(interval, (extent.end - extent.start) / points)), interval, extent)
 
 
 def _nice(seconds: float) -> int:

@@ -56,9 +56,8 @@ class Answering:
         if path == "/query":
             return _success({"resultType": "vector", "result": [{"metric": {}, "value": [float(said["time"]), "1"]}]})
         if said["query"].startswith("max(count_over_time("):
-            return _success(
-                {"resultType": "matrix", "result": [{"metric": {}, "values": [[float(said["end"]), "10"]]}]}
-            )
+            counts = [[float(said[end]), "10"] for end in ("start", "end")]
+            return _success({"resultType": "matrix", "result": [{"metric": {}, "values": counts}]})
         points = self.points(said) if self.points else []
         told = [
             {"metric": dict(one), "values": [[at, str(value)] for at, value in points]} for one in self.series if points

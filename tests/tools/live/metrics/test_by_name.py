@@ -47,8 +47,8 @@ async def test_everything_is_asked_as_a_form_below_the_configured_path() -> None
         "/label/__name__/values",
         "/metadata",
         "/series",
-        "/query_range",
         "/query",
+        "/query_range",
         "/query_range",
     ]
     assert queries(server) == ['last_over_time(orders_open{service="shop"}[2m])']
