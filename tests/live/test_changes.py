@@ -6,19 +6,24 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from graph.agent import build_graph
+from graph.contract import ReleaseOutcome
+from graph.settings import DiagnosisContext, HarnessSettings
 from tests.live.servers.apollo import ApolloStore, start_apollo
 from tests.live.servers.argocd import ArgoCdStore, start_argocd
 from tests.live.servers.github import GitHubRepository, GitHubStore, start_github
 from tests.live.servers.nacos import NacosStore, start_nacos
+from tests.tools.live.changes.kubernetes_server import KubernetesStore, start_kubernetes
 from tools.base import EvidenceTool, IncidentContext
+from tools.frozen import frozen_tools, read_alert
 from tools.hygiene import clean_evidence
-from tools.live.changes.tools import tools_of
 from tools.live.changes.settings import (
     ApolloSettings,
     ArgoCdSettings,
@@ -26,8 +31,10 @@ from tools.live.changes.settings import (
     GitHubSettings,
     GitSettings,
     NacosSettings,
+    RolloutsSettings,
 )
 from tools.live.changes.source import ChangeSource
+from tools.live.changes.tools import tools_of
 from tools.live.doctor import examine
 from tools.live.source import SourceSettings
 from tools.vocabulary import ChangeKind, Evidence, EvidenceStatus
@@ -39,7 +46,8 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here
 
 
 def git(path: Path, *arguments: str, at: str) -> str:
-    dated = {"NAME": "x", "EMAIL": "x@example.com", "DATE": f"2026-03-04T{at}+00:00"}
+    date = at if "T" in at else f"2026-03-04T{at}"
+    dated = {"NAME": "x", "EMAIL": "x@example.com", "DATE": f"{date}+00:00"}
     people = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in dated.items()}
     environment = {"PATH": os.environ["PATH"], "HOME": str(path), "GIT_CONFIG_NOSYSTEM": "1"} | people
     done = subprocess.run(["git", "-C", path, *arguments], env=environment, check=True, capture_output=True)
@@ -156,3 +164,66 @@ async def test_the_doctor_finds_every_source_well(sources: dict[str, ChangeSourc
     for source in sources.values():
         await source.close()
     assert all(one.reachable and one.authorized and one.sample for one in findings)
+
+
+INCIDENT_DIRECTORY = Path(__file__).parents[2] / "examples" / "incidents" / "payment-timeout"
+BEFORE, WHEN = "2026-09-01T06:00:00", "2026-09-08T06:49:40"
+
+
+@contextmanager
+def in_nacos(_: Path) -> Iterator[SourceSettings]:
+    store = NacosStore(TOKEN)
+    store.publish(BEFORE, "payment-service.yaml", "channel:\n  read-timeout: 3000ms\n  max-attempts: 3\n")
+    store.publish(WHEN, "payment-service.yaml", "channel:\n  read-timeout: 300ms\n  max-attempts: 3\n")
+    with start_nacos(store) as url:
+        yield NacosSettings(url=url, username="nacos", password=TOKEN)
+
+
+@contextmanager
+def in_apollo(_: Path) -> Iterator[SourceSettings]:
+    store = ApolloStore(TOKEN)
+    store.release(f"{BEFORE}.000+0000", "payment-service", {"channel.read-timeout-ms": "3000"})
+    store.release(f"{WHEN}.000+0000", "payment-service", {"channel.read-timeout-ms": "300"})
+    with start_apollo(store) as url:
+        yield ApolloSettings(url=url, token=TOKEN, apps=("payment-service",))
+
+
+@contextmanager
+def in_kubernetes(_: Path) -> Iterator[SourceSettings]:
+    store = KubernetesStore(TOKEN)
+    store.deployment("payment-service")
+    for number, at, timeout in ((1, BEFORE, "3000"), (2, WHEN, "300")):
+        variables = [{"name": "CHANNEL_READ_TIMEOUT_MS", "value": timeout}]
+        store.revision("payment-service", number, f"{at}Z", {"image": "payment:v7", "env": variables})
+    with start_kubernetes(store) as url:
+        yield RolloutsSettings(url=url, token=TOKEN, namespaces=("prod",))
+
+
+@contextmanager
+def in_git(directory: Path) -> Iterator[SourceSettings]:
+    path = directory / "payments"
+    (path / "payment-service").mkdir(parents=True)
+    git(path, "init", "-q", "-b", "main", at=BEFORE)
+    for at, timeout in ((BEFORE, 3000), ("2026-09-08T06:38:16", 300)):
+        (path / "payment-service" / "client.yml").write_text(f"bank:\n  read-timeout: {timeout}ms\n  attempts: 3\n")
+        git(path, "add", "-A", at=at)
+        git(path, "commit", "-q", "-m", "one place for time-outs", at=at)
+    git(path, "tag", "-a", "-m", "x", "deploy/payment-service/v7", at=WHEN)
+    yield GitSettings(path=path)
+
+
+@pytest.mark.parametrize("kept", [in_git, in_nacos, in_apollo, in_kubernetes])
+async def test_a_change_convicts_wherever_it_is_recorded(kept: Any, tmp_path: Path) -> None:
+    with kept(tmp_path) as settings:
+        source = settings.open("place")
+        others = [one for one in frozen_tools(INCIDENT_DIRECTORY) if one.name not in {"list_changes", "get_change"}]
+        graph: Any = build_graph(
+            tools=[*others, *tools_of({"place": source})], settings=HarnessSettings(openai_api_key=None)
+        )
+        inputs = {"messages": [{"role": "user", "content": "?"}], "incident": read_alert(INCIDENT_DIRECTORY)}
+        release = (await graph.ainvoke(inputs, context=DiagnosisContext()))["release"]
+        recorded = await source.recorded(datetime(2026, 9, 8, 6, tzinfo=UTC), datetime(2026, 9, 8, 7, tzinfo=UTC))
+        await source.close()
+    assert release["outcome"] == ReleaseOutcome.SUCCESS
+    conclusion = release["draft"]["conclusion"]
+    assert (conclusion["component"], conclusion["change_id"]) == ("payment-service", recorded.deploys[0].change_id)

@@ -30,6 +30,7 @@ PAGE = 20
 MAX_PAGES = 5
 LATEST_ONLY = "RELEASES_LATEST_ONLY"
 _ABSENT = frozenset({404})
+_ENDINGS = frozenset({"properties", "xml", "json", "yml", "yaml", "txt"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -50,6 +51,12 @@ class Namespace:
 
     app: str
     name: str
+
+    @property
+    def path(self) -> str:
+        """The name of its file: one without an ending holds properties, as it is for Apollo's clients."""
+        ended = self.name.rpartition(".")[2].casefold() in _ENDINGS
+        return f"{self.app}/{self.name}" + ("" if ended else ".properties")
 
 
 class ApolloSource(ChangeSource):
@@ -159,11 +166,11 @@ class ApolloSource(ChangeSource):
         return f"{self._path(namespace.app)}/{quote(namespace.name, safe='')}/releases"
 
     def _deploy(self, namespace: Namespace, release: Release, before: Release | None) -> Deploy:
-        path = f"{namespace.app}/{namespace.name}"
+        path = namespace.path
         changed = items_diff(path, dict(before.items), dict(release.items)) if before else None
-        told = f"configuration release of {path}"
+        told = f"configuration release of {namespace.app}/{namespace.name}"
         return Deploy(
-            f"{self.name}:{release.number}:{path}",
+            f"{self.name}:{release.number}:{namespace.app}/{namespace.name}",
             self._service(namespace.app),
             release.at,
             version=release.name or None,

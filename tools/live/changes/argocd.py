@@ -100,7 +100,7 @@ class ArgoCdSource(ListedSource):
         ]
         if commits and len(commits) == len(fresh):
             return commits
-        changed = items_diff(f"application/{application}", _sources(before), _sources(entry)) if before else None
+        changed = items_diff(f"application/{application}.yaml", _sources(before), _sources(entry)) if before else None
         release = f"{self.name}:{text(entry.get('id'))}:{application}"
         files = (changed.path,) if changed else ()
         diff = unified([changed], limit=WHOLE_LINES) if changed else ""

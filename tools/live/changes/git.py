@@ -11,7 +11,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from tools.base import SourceFailure
-from tools.canonical import fold, iso_utc
+from tools.canonical import iso_utc
 from tools.live.changes.diffs import BRIEF_LINES, WHOLE_LINES
 from tools.live.changes.ownership import Ownership
 from tools.live.changes.patches import OPTIONS, commits_of
@@ -109,7 +109,7 @@ class GitSource(ChangeSource):
         if before is None or whole:
             return tuple(head)
         rest, _ = await self._log([f"--max-count={MAX_CARRIED}"], [f"{before}..{sha}"], limit)
-        return (*head, *(one for one in rest if one.sha != sha and _concerns(one, deploy.service)))
+        return (*head, *(one for one in rest if one.sha != sha))
 
     @override
     def paste(self, scope: Scope) -> str:
@@ -183,11 +183,6 @@ class GitSource(ChangeSource):
         if fetched is None or fetched >= end - LOOK_AHEAD - FETCH_LATENESS:
             return ()
         return (f"CLONE_FETCHED:{iso_utc(fetched.replace(microsecond=0))}",)
-
-
-def _concerns(commit: Commit, service: str | None) -> bool:
-    """Whether a commit that a deploy could have brought is of its service, or of none (a file at the root)."""
-    return service is None or not commit.services or fold(service) in {fold(one) for one in commit.services}
 
 
 def _fetched(path: Path) -> datetime | None:

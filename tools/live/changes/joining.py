@@ -1,10 +1,11 @@
 """Deploys that one source records, joined with the commits that another one has."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tools.base import SourceFailure
+from tools.canonical import fold
 from tools.live.changes.concurrent import all_of
 from tools.live.changes.records import Commit, Deploy, Recorded, is_sha, joined, same_sha
 from tools.live.changes.source import ChangeSource
@@ -73,7 +74,20 @@ def _shipped(deploy: Deploy, commits: tuple[Commit, ...]) -> list[Deploy]:
         return [deploy]
     head, *rest = commits
     shipped = replace(deploy, change_id=head.sha)
-    return [shipped, *(replace(shipped, change_id=commit.sha) for commit in rest)]
+    return [shipped, *(replace(shipped, change_id=commit.sha) for commit in _of_service(rest, deploy, commits))]
+
+
+def _of_service(rest: Sequence[Commit], deploy: Deploy, commits: Sequence[Commit]) -> Sequence[Commit]:
+    """Return what of a range concerns the deploy's service: its commits, and those of no service (files at the root).
+
+    Where none of them is told to be of that service, deploys and paths don't speak of services by the same names, and
+    nothing can be left out.
+    """
+    service = fold(deploy.service or "")
+    owners = [{fold(one) for one in commit.services} for commit in commits]
+    if not any(service in one for one in owners):
+        return rest
+    return [one for one in rest if not one.services or service in {fold(own) for own in one.services}]
 
 
 def _spelled_out(deploy: Deploy, commits: tuple[Commit, ...]) -> Deploy:

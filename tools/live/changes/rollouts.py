@@ -86,7 +86,7 @@ class RolloutsSource(ListedSource):
         deploys = []
         before: Revision | None = None
         for revision in revisions:
-            path = f"{namespace}/deployment/{deployment}"
+            path = f"{namespace}/deployment/{deployment}.yaml"
             changed = items_diff(path, flat(before.template), flat(revision.template)) if before else None
             images = [text(one.get("image")) for one in some(inside(revision.template, "spec", "containers"))]
             deploys.append(

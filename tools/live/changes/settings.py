@@ -50,8 +50,7 @@ class GitSettings(SourceSettings):
 
 
 class _FileSettings(SourceSettings):
-    """An NDJSON file at `path` that somebody appends to. `zone` is of times that name none, `service` of records that
-    name none; `max_bytes` of its end are read at most."""
+    """A file that somebody appends records to."""
 
     kind: ClassVar[EvidenceKind] = EvidenceKind.CHANGES
     path: Path
@@ -70,7 +69,9 @@ class _FileSettings(SourceSettings):
 
 
 class FlagsSettings(_FileSettings):
-    """An audit log of feature flags."""
+    """An audit log of feature flags in an NDJSON file at `path`: `at`, `flag`, `service`, and `change` or `from` and
+    `to`. Its end is read, `max_bytes` at most, as far back as is asked. `zone` is of times that name none, `service` of
+    records that name none."""
 
     type: Literal["flags"] = "flags"
 
@@ -83,7 +84,9 @@ class FlagsSettings(_FileSettings):
 
 
 class DeploysSettings(_FileSettings):
-    """Deploys that pipelines append to a file."""
+    """Deploys that pipelines append to an NDJSON file at `path`: `timestamp`, `service`, `commit_sha`, `version`, and
+    `status` where some fail. Its end is read, `max_bytes` at most, as far back as is asked. `zone` is of times that
+    name none, `service` of records that name none."""
 
     type: Literal["deploys"] = "deploys"
 
@@ -96,9 +99,7 @@ class DeploysSettings(_FileSettings):
 
 
 class _ForgeSettings(HttpSource):
-    """A forge's projects. Whose they are: `service` for the only one, else `services` (patterns of paths), else each
-    project is the service of its name. `environment`: deployments to that one alone; `branch`: commits of that one,
-    else of the default branch."""
+    """Projects on a forge."""
 
     kind: ClassVar[EvidenceKind] = EvidenceKind.CHANGES
     projects: tuple[str, ...] = Field(min_length=1, max_length=50)
@@ -115,7 +116,10 @@ class _ForgeSettings(HttpSource):
 
 
 class GitHubSettings(_ForgeSettings):
-    """Repositories, `owner/name` each, on github.com or a GitHub Enterprise server (`https://host/api/v3`)."""
+    """Commits and deployments of `projects` (`owner/name`) on github.com or a GitHub Enterprise server
+    (`https://host/api/v3`); a deployment counts once it succeeded. Whose they are: `service` for the only one, else
+    `services` (patterns of paths), else each is the service of its name. `environment`: deployments to that one alone;
+    `branch`: commits of that one, else of the default branch. The token needs to read contents and deployments."""
 
     type: Literal["github"] = "github"
     url: str = "https://api.github.com"
@@ -140,7 +144,10 @@ class GitHubSettings(_ForgeSettings):
 
 
 class GitLabSettings(_ForgeSettings):
-    """Projects, `group/name` each or their numbers, on gitlab.com or a server of one's own."""
+    """Commits and deployments of `projects` (`group/name` or numbers) on gitlab.com or a server of one's own (15.8 or
+    later); a deployment counts once it succeeded. Whose they are: `service` for the only one, else `services` (patterns
+    of paths), else each is the service of its name. `environment`: deployments to that one alone; `branch`: commits of
+    that one, else of the default branch. The token needs `read_api`."""
 
     type: Literal["gitlab"] = "gitlab"
     url: str = "https://gitlab.com"
@@ -179,7 +186,8 @@ class ArgoCdSettings(HttpSource):
 
 class RolloutsSettings(HttpSource):
     """Rollouts that a Kubernetes API server at `url` remembers, in `namespaces`. The token needs `list` on Deployments
-    and ReplicaSets. `services` maps names of Deployments (patterns) to services; else each is its own."""
+    and ReplicaSets; in a pod, `https://kubernetes.default.svc` with the service account's token and CA files.
+    `services` maps names of Deployments (patterns) to services; else each is its own."""
 
     kind: ClassVar[EvidenceKind] = EvidenceKind.CHANGES
     type: Literal["kubernetes-rollouts"] = "kubernetes-rollouts"

@@ -1,9 +1,9 @@
 """`list_changes` and `get_change` over live sources: the frozen tools' names, scopes and lines."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
@@ -19,6 +19,9 @@ from tools.live.fanout import Gathered, ask_all
 from tools.live.spool import spooled
 from tools.names import near
 from tools.vocabulary import ChangeKind, Evidence, EvidenceKind, EvidenceStatus, Provenance, Scope, SourceError
+
+if TYPE_CHECKING:
+    from tools.live.services import ServiceCheck
 
 Answer = TypeVar("Answer")
 LONGEST_ANSWER_SECONDS = 45.0
@@ -42,7 +45,8 @@ class LiveListChangesTool(EvidenceTool):
 
     Told as by the frozen tool. A deploy is joined with its commit wherever that is known, and brings the commits since
     the deploy before it. Nothing in the window is an absence only where every source asked has answered; a service that
-    none of them knows is UNKNOWN_SELECTOR; a kind that no configured source tells is SOURCE_MISSING.
+    neither they nor the sources of metrics and logs know is UNKNOWN_SELECTOR; a kind that no configured source tells is
+    SOURCE_MISSING.
     """
 
     name = ListChangesTool.name
@@ -50,8 +54,9 @@ class LiveListChangesTool(EvidenceTool):
     kind = EvidenceKind.CHANGES
     arguments = ListArguments
 
-    def __init__(self, sources: Mapping[str, ChangeSource]) -> None:
+    def __init__(self, sources: Mapping[str, ChangeSource], known_elsewhere: "ServiceCheck | None" = None) -> None:
         self._sources = sources
+        self._known_elsewhere = known_elsewhere
         self._frozen = ListChangesTool(_Spool(Recorded()), ())
 
     @override
@@ -65,7 +70,7 @@ class LiveListChangesTool(EvidenceTool):
         gathered = await ask_all(asked, lambda source: _in_time(source.recorded(start, end)))
         found = joined(gathered.answers.values())
         if "service" in scope:
-            await self._check_service(scope["service"], found, gathered, start, end)
+            await self._check_service(scope, found, gathered, incident)
         wanted = _of_scope(found.within(start, end), scope)
         brought = await with_carried(wanted, asked)
         records = _of_scope(brought.records, scope)
@@ -78,21 +83,36 @@ class LiveListChangesTool(EvidenceTool):
         return _noted(evidence, notes, truncated=records.truncated or bool(failed))
 
     async def _check_service(
-        self, folded: str, found: Recorded, gathered: Gathered[Recorded], start: Any, end: Any
+        self, scope: Scope, found: Recorded, gathered: Gathered[Recorded], incident: IncidentContext
     ) -> None:
-        """Raise UNKNOWN_SELECTOR where no source, asked or not, knows the service, and every one has answered."""
+        """Raise UNKNOWN_SELECTOR where nobody, asked or not, knows the service, and every source has answered."""
+        folded = scope["service"]
+        start, end = window_of(scope)
         names = found.names()
-        if any(fold(name) == folded for name in names):
+        rest = {name: source for name, source in self._sources.items() if name not in gathered.answers}
+        if _knows(names, folded):
             return
         gathered.absence()
-        rest = {name: source for name, source in self._sources.items() if name not in gathered.answers}
         if rest:
             others = await ask_all(rest, lambda source: _in_time(source.recorded(start, end)))
             names = names.union(*(answer.names() for answer in others.answers.values()))
-            if any(fold(name) == folded for name in names):
+            if _knows(names, folded):
                 return
             others.absence()
-        raise SourceFailure(SourceError.UNKNOWN_SELECTOR, near_names=near(folded, names), field="service")
+        elsewhere = await self._elsewhere(folded, incident)
+        if elsewhere is not None:
+            similar = dict.fromkeys((*near(folded, names), *elsewhere.near_names))
+            raise SourceFailure(elsewhere.code, near_names=tuple(similar), field="service")
+
+    async def _elsewhere(self, folded: str, incident: IncidentContext) -> SourceFailure | None:
+        """Return why the other kinds of sources don't know a service either, None where they do."""
+        if self._known_elsewhere is None:
+            return SourceFailure(SourceError.UNKNOWN_SELECTOR)
+        try:
+            await self._known_elsewhere(folded, incident)
+        except SourceFailure as failure:
+            return failure
+        return None
 
     @override
     def suggest(self, incident: IncidentContext) -> Scope | None:
@@ -143,7 +163,7 @@ class LiveGetChangeTool(EvidenceTool):
         notes = (*found.notes, *(f"SOURCE_FAILED:{name}" for name in self._sources if name in failed))
         whole = {**scope, "change_id": fold(exact[0])}
         evidence = await GetChangeTool(_Spool(brought.records)).collect(whole, arguments, incident)
-        return _noted(evidence, notes, truncated=bool(failed))
+        return _noted(evidence, notes, truncated=found.truncated or bool(failed))
 
     @override
     def paste(self, scope: Scope) -> str:
@@ -180,6 +200,10 @@ def _tellers(sources: Mapping[str, ChangeSource], scope: Scope) -> dict[str, Cha
     if not any(kind in source.tells for source in sources.values()):
         raise SourceFailure(SourceError.SOURCE_MISSING)
     return {name: source for name, source in sources.items() if source.tells & _NEEDED[kind]}
+
+
+def _knows(names: Iterable[str], folded: str) -> bool:
+    return any(fold(name) == folded for name in names)
 
 
 def _of_scope(records: Recorded, scope: Scope) -> Recorded:
@@ -219,7 +243,12 @@ def _ids(found: Recorded) -> list[str]:
     return list(dict.fromkeys([*shas, *deploys, *(one.flag for one in found.flags)]))
 
 
-def tools_of(sources: Mapping[str, ChangeSource]) -> tuple[EvidenceTool, ...]:
+def tools_of(
+    sources: Mapping[str, ChangeSource], known_elsewhere: "ServiceCheck | None" = None
+) -> tuple[EvidenceTool, ...]:
     """Return `list_changes` and `get_change` over the opened sources, by the names that their user gave them; nothing
-    where there are none."""
-    return (LiveListChangesTool(sources), LiveGetChangeTool(sources)) if sources else ()
+    where there are none.
+
+    `known_elsewhere` asks the other kinds of sources about a service: where they know it, its quiet is an absence.
+    """
+    return (LiveListChangesTool(sources, known_elsewhere), LiveGetChangeTool(sources)) if sources else ()

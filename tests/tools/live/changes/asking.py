@@ -6,8 +6,8 @@ from typing import Any
 from tests.tools.live.changes.conftest import INCIDENT
 from tests.tools.live.conformance import ask
 from tools.base import EvidenceTool
-from tools.live.changes.tools import tools_of
 from tools.live.changes.source import ChangeSource
+from tools.live.changes.tools import tools_of
 from tools.live.source import SourceSettings
 from tools.vocabulary import Evidence
 

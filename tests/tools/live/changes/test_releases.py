@@ -62,8 +62,8 @@ async def test_a_sync_of_other_parameters_carries_what_of_its_source_changed() -
         evidence = await list_changes(sources)
         assert evidence.content == (
             "change kind=DEPLOY id=argocd:1:stock-prod service=stock at=2026-03-04T09:00:00Z version=1.4.0 "
-            "files=application/stock-prod | Argo CD synced stock-prod to 1.4.0",
-            "  @ application/stock-prod",
+            "files=application/stock-prod.yaml | Argo CD synced stock-prod to 1.4.0",
+            "  @ application/stock-prod.yaml",
             "  - helm.parameters.db.password: [MASKED:PASSWORD]",
             "  + helm.parameters.db.password: [MASKED:PASSWORD]",
             "  - helm.parameters.replicas: 6",
@@ -110,8 +110,8 @@ async def test_a_rollout_tells_what_of_the_template_changed() -> None:
     assert evidence.content == whole.content
     assert evidence.content == (
         "change kind=DEPLOY id=kube:2:prod/stock-2222222222 service=stock at=2026-03-04T10:00:00Z version=v2 "
-        "files=prod/deployment/stock | rollout of stock, revision 2",
-        "  @ prod/deployment/stock",
+        "files=prod/deployment/stock.yaml | rollout of stock, revision 2",
+        "  @ prod/deployment/stock.yaml",
         "  - spec.containers.stock.env.DB_PASSWORD: [MASKED:PASSWORD]",
         "  + spec.containers.stock.env.DB_PASSWORD: [MASKED:PASSWORD]",
         "  - spec.containers.stock.env.MAX_POOL: 50",
@@ -238,8 +238,9 @@ async def test_a_configuration_release_tells_the_items_that_it_changed() -> None
         assert heads(await get_change(sources, f"apollo:{number}:stock/application")) == heads(evidence)
     assert evidence.content == (
         f"change kind=DEPLOY id=apollo:{number}:stock/application service=stock at=2026-03-04T10:00:00Z "
-        f"version=release-{number} files=stock/application | configuration release of stock/application: tune",
-        "  @ stock/application",
+        f"version=release-{number} files=stock/application.properties "
+        "| configuration release of stock/application: tune",
+        "  @ stock/application.properties",
         "  - api.token: [MASKED:TOKEN]",
         "  + api.token: [MASKED:TOKEN]",
         "  - gone: 1",

@@ -9,10 +9,11 @@ from typing_extensions import override
 
 from tests.tools.live.changes.asking import get_change, heads, list_changes, tool
 from tests.tools.live.changes.conftest import INCIDENT
-from tools.base import SourceFailure
-from tools.live.changes.tools import tools_of
+from tests.tools.live.conformance import ask
+from tools.base import IncidentContext, SourceFailure
 from tools.live.changes.records import Commit, Deploy, Flag, Recorded, as_documents
 from tools.live.changes.source import ListedSource
+from tools.live.changes.tools import tools_of
 from tools.live.source import Probe
 from tools.vocabulary import ChangeKind, EvidenceStatus, Scope, SourceError
 
@@ -101,6 +102,46 @@ async def test_a_service_that_no_source_knows_is_a_typo_with_the_names_of_all() 
     assert (failure.value.code, failure.value.near_names, failure.value.field) == (
         SourceError.UNKNOWN_SELECTOR, ("shop",), "service"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "code", "names"),
+    [
+        (SourceError.UNKNOWN_SELECTOR, SourceError.UNKNOWN_SELECTOR, ("idle", "idler")),
+        (SourceError.BACKEND_TIMEOUT, SourceError.BACKEND_TIMEOUT, ("idle",)),
+        (None, None, ()),
+    ],
+)
+async def test_metrics_and_logs_say_whether_a_service_without_changes_is_one(
+    elsewhere: SourceError | None, code: SourceError | None, names: tuple[str, ...]
+) -> None:
+    async def check(service: str, incident: IncidentContext) -> None:
+        assert (service, incident) == ("idel", INCIDENT)
+        if elsewhere is not None:
+            near_names = ("idler",) if elsewhere is SourceError.UNKNOWN_SELECTOR else ()
+            raise SourceFailure(elsewhere, near_names=near_names)
+
+    listing = tools_of({"ci": Told(DEPLOYED)}, check)[0]
+    arguments = {"service": "idel", "change_kind": None, "start": None, "end": None}
+    if code is None:
+        assert (await ask(listing, arguments, INCIDENT)).status is EvidenceStatus.NO_EVIDENCE
+        return
+    with pytest.raises(SourceFailure) as failure:
+        await ask(listing, arguments, INCIDENT)
+    assert (failure.value.code, failure.value.near_names) == (code, names)
+
+
+async def test_a_range_that_speaks_of_other_services_is_told_whole() -> None:
+    class Ranges(Commits):
+        async def carried(self, deploy: Deploy, *, whole: bool = False) -> tuple[Commit, ...]:
+            return tuple((await self.listed()).commits)
+
+    head, shared = Commit(A, at(1), "head", services=("src",)), Commit(B, at(1), "other", services=("docs",))
+    for services, told in ((("src",), {A, B}), (("stock",), {A})):
+        commits = (replace(head, services=services), shared)
+        sources = {"ci": Told(DEPLOYED), "git": Ranges(Recorded(commits=commits))}
+        evidence = await list_changes(sources, change_kind="DEPLOY")
+        assert {line.split()[2].removeprefix("id=") for line in heads(evidence)} == told
 
 
 async def test_whether_a_service_is_a_typo_is_unknown_while_a_source_fails() -> None:
