@@ -1,4 +1,5 @@
-"""Live Kubernetes over the frozen cluster states of others: of the same state the tools tell the same."""
+"""Live Kubernetes from an API server to the release: recorded states of others are told as the frozen tools tell them,
+and each fault that an API server can show is found alive."""
 
 import json
 from collections.abc import Mapping
@@ -6,12 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
+from graph.agent import build_graph
+from graph.models.offline import offline_models
+from graph.running import diagnose
+from graph.settings import DiagnosisContext, HarnessSettings
+from tests.graph.models.offline.cluster.faults import FAULTS, Fault
+from tests.graph.models.offline.cluster.faults import NAMESPACE as NAMESPACE_ITSELF
 from tests.live.servers.kubernetes_recorded import recorded_store
+from tests.support.clusters import Cluster
 from tests.tools.live.conformance import INCIDENT
 from tests.tools.live.kubernetes.asking import asking
 from tests.tools.live.kubernetes.facts import comparable, facts, untold
-from tools.base import SourceFailure
+from tests.tools.live.kubernetes.states import store_of
+from tools.base import EvidenceTool, SourceFailure
 from tools.cluster import FrozenCluster, cluster_tools
 from tools.vocabulary import Evidence
 
@@ -74,3 +84,42 @@ async def test_a_recorded_state_is_told_alive_as_it_is_told_frozen(path: Path) -
             assert (live.status, live.provenance) == (told.status, told.provenance), (tool, given)
             missing = untold(comparable(tool, given, told), comparable(tool, given, live))
             assert [line for line in missing if not excused(line, state)] == [], (tool, given)
+
+
+NOT_SHOWN = frozenset(
+    (
+        *("kubelet_unavailable", "containerd_unavailable", "kube_proxy_unavailable", "kube_scheduler_unavailable"),
+        *("pod_cpu_overload", "pod_network_delay", "node_network_packet_loss", "node_network_delay"),
+    )
+)
+"""Causes that only a node's service manager, a probe from inside or a detector of metrics shows."""
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.cause)
+async def test_each_fault_that_an_api_server_shows_is_found_and_no_other_is_made_up(fault: Fault) -> None:
+    cluster = Cluster()
+    fault.breaks(cluster)
+    seat = cluster.apps[fault.seat].name if fault.seat in cluster.apps else fault.seat
+    store = store_of(cluster)
+    async with asking(store) as asked:
+        release = await released(tuple(asked.tools.values()), fault.query)
+    assert {request.method for request in store.requests} == {"GET"}
+    if fault.cause in NOT_SHOWN:
+        assert (release["outcome"], release["draft"]) == ("FALLBACK", None)
+        return
+    assert release["outcome"] == "SUCCESS", release
+    conclusion = release["draft"]["conclusion"]
+    assert conclusion["cause"] == fault.cause
+    assert conclusion["component"] == (cluster.namespace if fault.seat == NAMESPACE_ITSELF else seat)
+
+
+async def released(tools: tuple[EvidenceTool, ...], query: str) -> dict[str, Any]:
+    """Return the Release of a run of the offline diagnostician over tools."""
+    graph = build_graph(
+        models={part.value: model for part, model in offline_models().items()},
+        tools=tools,
+        settings=HarnessSettings(),
+        checkpointer=InMemorySaver(),
+    )
+    inputs = {"messages": [{"role": "user", "content": query}], "incident": {"namespace": "shop"}}
+    return await diagnose(graph, inputs, thread_id="t", context=DiagnosisContext(), on_event=list[Any]().append)

@@ -25,7 +25,7 @@ _KINDS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("nodes", "namespaces", "persistentvolumes"), ("/api/v1", "")),
     **dict.fromkeys(("deployments", "statefulsets", "daemonsets", "replicasets"), ("/apis/apps/v1", "ns")),
     "controllerrevisions": ("/apis/apps/v1", "ns"),
-    "jobs": ("/apis/batch/v1", "ns"),
+    **dict.fromkeys(("jobs", "cronjobs"), ("/apis/batch/v1", "ns")),
     "endpointslices": ("/apis/discovery.k8s.io/v1", "ns"),
     "storageclasses": ("/apis/storage.k8s.io/v1", ""),
 }

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import yaml
 
 from tools.live.kubernetes.objects import Object, at, each, name_of, one, pairs
-from tools.live.kubernetes.pods import aligned, conditions, pod_lines, several, template_lines
+from tools.live.kubernetes.pods import aligned, conditions, masked, pod_lines, several, template_lines
 from tools.masking import mask_field
 
 MAX_CONFIG_LINES = 40
@@ -145,7 +145,7 @@ def _anything(found: Object) -> Iterator[str]:
     for key, value in found.items():
         if key in ("apiVersion", "kind", "metadata", "data", "binaryData", "stringData"):
             continue
-        text = yaml.safe_dump(value, default_flow_style=False, width=10_000, allow_unicode=True)
+        text = yaml.safe_dump(masked(value), default_flow_style=False, width=10_000, allow_unicode=True)
         yield f"{one(key).capitalize()}:"
         yield from (f"  {row}" for row in text.splitlines())
 

@@ -111,7 +111,7 @@ async def _read(
     """Return the newest lines of every container of a service's pods, and what of them couldn't be read."""
     place = reading.allowed(namespace, "namespace")
     listed = await pods_of(reading, place, service)
-    pods = sorted(listed.items, key=lambda pod: str(at(pod, "metadata", "creationTimestamp")))[-MAX_PODS:]
+    pods = sorted(listed.items, key=_telling)[-MAX_PODS:]
     room = asyncio.Semaphore(_AT_ONCE)
 
     async def asked(pod: str, container: str, before: bool) -> tuple[list[Line], bool]:
@@ -132,6 +132,14 @@ async def _read(
     return Told([], tuple(notes), cut=cut, missing=found.missing), lines
 
 
+def _telling(pod: Object) -> tuple[bool, str]:
+    """Order pods by what their logs may tell: those that aren't ready last, the newest after older ones."""
+    ready = any(
+        found.get("type") == "Ready" and found.get("status") == "True" for found in each(pod, "status", "conditions")
+    )
+    return not ready, str(at(pod, "metadata", "creationTimestamp"))
+
+
 def _containers(pods: list[Object], *, previous: bool) -> Iterator[tuple[str, str, bool]]:
     """Yield pod, container, and whether the log before its restart is meant; injected sidecars are left out."""
     for pod in pods:
@@ -140,8 +148,7 @@ def _containers(pods: list[Object], *, previous: bool) -> Iterator[tuple[str, st
                 container = one(status.get("name"))
                 if container in _SIDECARS or (key.startswith("init") and status.get("ready")):
                     continue
-                if at(status, "state", "waiting") is None or status.get("restartCount"):
-                    yield name_of(pod), container, False
+                yield name_of(pod), container, False
                 if previous and status.get("restartCount"):
                     yield name_of(pod), container, True
 

@@ -1,7 +1,7 @@
 """What was applied for an application: its workloads, the services that lead to it, its claims and configuration."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -9,7 +9,7 @@ import yaml
 from tools.cluster.state import Told
 from tools.live.kubernetes.details import MAX_CONFIG_LINES
 from tools.live.kubernetes.objects import Object, at, each, name_of, one, selects
-from tools.live.kubernetes.pods import env_value
+from tools.live.kubernetes.pods import masked
 from tools.live.kubernetes.reading import Reading, gathered
 from tools.live.kubernetes.workloads import Workload, app_in
 from tools.masking import mask_field
@@ -108,19 +108,4 @@ def _workload(workload: Workload) -> dict[str, Any]:
 def _pruned(found: Object) -> dict[str, Any]:
     """Return an object without what the server added; variables' values masked by their names."""
     metadata = {key: value for key in _METADATA if (value := at(found, "metadata", key))}
-    return {"metadata": metadata, "spec": _masked(found.get("spec") or {})}
-
-
-def _masked(value: Any, key: str = "") -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _masked(item, str(name)) for name, item in value.items()}
-    if isinstance(value, list) and key == "env":
-        return [_variable(item) for item in value if isinstance(item, Mapping)]
-    return [_masked(item) for item in value] if isinstance(value, list) else value
-
-
-def _variable(entry: Object) -> dict[str, Any]:
-    source = entry.get("valueFrom")
-    if source is not None:
-        return {"name": entry.get("name"), "valueFrom": dict(source)}
-    return {"name": entry.get("name"), "value": env_value(entry)}
+    return {"metadata": metadata, "spec": masked(found.get("spec") or {})}

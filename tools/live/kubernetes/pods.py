@@ -177,6 +177,21 @@ def env_value(entry: Object) -> str:
     return one(mask_field(str(entry.get("name") or ""), str(entry.get("value") or "")))
 
 
+def masked(value: Any, key: str = "") -> Any:
+    """Return a part of an object with the variables' values in it masked by their names, wherever they stand."""
+    if isinstance(value, Mapping):
+        return {str(name): masked(item, str(name)) for name, item in value.items()}
+    if isinstance(value, list) and key == "env":
+        return [_variable(item) for item in value if isinstance(item, Mapping)]
+    return [masked(item) for item in value] if isinstance(value, list) else value
+
+
+def _variable(entry: Object) -> dict[str, Any]:
+    if entry.get("valueFrom") is not None:
+        return {"name": entry.get("name"), "valueFrom": entry["valueFrom"]}
+    return {"name": entry.get("name"), "value": env_value(entry)}
+
+
 def volumes(spec: Any) -> Iterator[str]:
     """Yield the volumes with what they are of; those that hold an account's token are left out."""
     found = [entry for entry in each(spec, "volumes") if "projected" not in entry]

@@ -42,8 +42,9 @@ def store_of(cluster: Cluster, **more: Any) -> ClusterStore:
         store.add("nodes", node_of(cluster, name, status))
     for kind, reason, about, message in cluster.events:
         store.add("events", event_of(kind, reason, about, message, space))
-    for name, status, volume, capacity, modes, sort in cluster.claims:
-        store.add("persistentvolumeclaims", _claim(name, status, volume, capacity, modes, sort, space))
+    for row in cluster.claims:
+        _add_claim(store, row, space)
+    store.add("persistentvolumes", *(_volume(*row) for row in cluster.volumes))
     for name, told in cluster.quotas:
         resource, _, amounts = told.partition(": ")
         used, _, hard = amounts.partition("/")
@@ -153,9 +154,13 @@ def pod_of(app: App, template: Object, space: str) -> Object:
     ready = app.ready.partition("/")[0] == "1"
     restarts = int(app.restarts.split()[0])
     waiting = app.status not in ("Running", "Pending")
+    told = _states(app.container)
     state: Object = {"waiting": {"reason": app.status}} if waiting else {"running": {"startedAt": MADE}}
     status: Object = {"name": "main", "ready": ready, "restartCount": restarts, "state": state, "image": app.image}
-    if restarts:
+    if "Last State" in told:
+        status["lastState"] = told["Last State"]
+        status["restartCount"] = restarts or 4
+    elif restarts:
         ended = {"exitCode": 1, "reason": "Error", "startedAt": MADE, "finishedAt": before(47)}
         status["lastState"] = {"terminated": ended}
     owner = {"kind": "ReplicaSet", "name": f"{app.name}-{app.hash}", "uid": f"uid-{app.name}-{app.hash}"}
@@ -165,12 +170,13 @@ def pod_of(app: App, template: Object, space: str) -> Object:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata(app.pod, space, labels=labels, ownerReferences=[owner]),
-        "spec": {**template["spec"], **place, "serviceAccountName": "default"},
+        "spec": {**_with_sidecars(app, template["spec"]), **place, "serviceAccountName": "default"},
         "status": {
             "phase": "Pending" if app.status == "Pending" else "Running",
             "podIP": app.ip,
             "hostIP": "192.168.0.9",
             "containerStatuses": [] if app.status == "Pending" else [status],
+            "qosClass": "BestEffort",
             "conditions": [{"type": "Ready", "status": str(ready)}],
         },
     }
@@ -254,9 +260,47 @@ def event_of(
     }
 
 
-def _claim(name: str, status: str, volume: str, capacity: str, modes: str, sort: str, space: str) -> Object:
-    long = {"RWO": "ReadWriteOnce", "RWX": "ReadWriteMany", "ROX": "ReadOnlyMany"}
-    spec: Object = {"accessModes": [long[mode] for mode in modes.split(",") if mode], "storageClassName": sort}
-    spec |= {"volumeName": volume} if volume else {}
+def _states(described: str) -> dict[str, Object]:
+    """Return the states that a container's description tells: the last one with its reason and exit code."""
+    found = re.search(r"Last State:\s+Terminated\n\s+Reason:\s+(\w+)\n\s+Exit Code:\s+(\d+)", described)
+    if found is None:
+        return {}
+    ended = {"reason": found[1], "exitCode": int(found[2]), "startedAt": MADE, "finishedAt": before(47)}
+    return {"Last State": {"terminated": ended}}
+
+
+def _with_sidecars(app: App, spec: Object) -> Object:
+    """Return a pod's spec with the further containers that its description tells."""
+    told = re.findall(r"  (\w+):\n    Port:\s+(\d+)/TCP", app.more_containers)
+    more = [{"name": name, "image": name, "ports": [{"containerPort": int(port)}]} for name, port in told]
+    return {**spec, "containers": [*spec["containers"], *more]}
+
+
+_LONG = {"RWO": "ReadWriteOnce", "RWX": "ReadWriteMany", "ROX": "ReadOnlyMany"}
+
+
+def _add_claim(store: ClusterStore, row: tuple[str, str, str, str, str, str], space: str) -> None:
+    """Add a claim's row to what was applied of it, where that is known."""
+    name, status, volume, capacity, modes, sort = row
     held = {"phase": status, **({"capacity": {"storage": capacity}} if capacity else {})}
-    return {"kind": "PersistentVolumeClaim", "metadata": metadata(name, space), "spec": spec, "status": held}
+    applied = [one for one in store.objects.get("persistentvolumeclaims", []) if one["metadata"]["name"] == name]
+    if applied:
+        applied[0]["status"] = held
+        return
+    spec: Object = {"accessModes": [_LONG[mode] for mode in modes.split(",") if mode], "storageClassName": sort}
+    spec |= {"volumeName": volume} if volume else {}
+    claim = {"kind": "PersistentVolumeClaim", "metadata": metadata(name, space), "spec": spec, "status": held}
+    store.add("persistentvolumeclaims", claim)
+
+
+def _volume(name: str, capacity: str, modes: str, status: str, claim: str, sort: str, labels: str) -> Object:
+    spec: Object = {"capacity": {"storage": capacity}, "accessModes": [_LONG[mode] for mode in modes.split(",")]}
+    place, _, of = claim.partition("/")
+    spec |= {"claimRef": {"namespace": place, "name": of}} if claim else {}
+    pairs = dict(pair.split("=") for pair in labels.split(",") if "=" in pair)
+    return {
+        "kind": "PersistentVolume",
+        "metadata": metadata(name, None, labels=pairs),
+        "spec": {**spec, "storageClassName": sort},
+        "status": {"phase": status},
+    }

@@ -1,10 +1,13 @@
 """How a cluster is reached: kubeconfigs, addresses, tokens; nothing that runs a command or connects unverified."""
 
+import asyncio
 import ssl
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import trustme
@@ -13,7 +16,7 @@ from pydantic import ValidationError
 
 from tests.live.servers.kubernetes import ClusterStore, serving_kubernetes
 from tests.support.clusters import Cluster
-from tests.tools.live.conformance import ask, serving, whole
+from tests.tools.live.conformance import Handler, ask, request_of, serving, whole
 from tests.tools.live.kubernetes.states import store_of
 from tools.base import SourceFailure
 from tools.live.kubernetes.settings import KubernetesSettings
@@ -237,6 +240,63 @@ async def test_the_servers_certificate_is_verified_against_the_clusters_authorit
             else:
                 with pytest.raises(SourceFailure, match="BACKEND_UNAVAILABLE"):
                     await pods(source)
+
+
+async def test_in_a_cluster_the_pods_own_account_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority, seen = trustme.CA(), list[bytes]()
+    authority.cert_pem.write_to_path(tmp_path / "ca.crt")
+    (tmp_path / "token").write_text("pod-token")
+    (tmp_path / "namespace").write_text("shop")
+    mounted = "kubernetes.aio.config.incluster_config.SERVICE_{}_FILENAME"
+    monkeypatch.setattr(mounted.format("TOKEN"), str(tmp_path / "token"))
+    monkeypatch.setattr(mounted.format("CERT"), str(tmp_path / "ca.crt"))
+    monkeypatch.setattr("tools.live.kubernetes.access._OWN_NAMESPACE", tmp_path / "namespace")
+    async with serving(_seeing(seen), _context(authority)) as url:
+        address = urlsplit(url)
+        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", str(address.hostname))
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(address.port))
+        assert (await pods(KubernetesSettings(in_cluster=True).open("kubernetes"))).status is EvidenceStatus.NO_EVIDENCE
+    assert seen[0].startswith(b"GET /api/v1/namespaces/shop/pods?")
+    assert b"authorization: bearer pod-token\r\n" in seen[0].lower()
+
+
+def _seeing(seen: list[bytes]) -> Handler:
+    """Return a server that notes each request and lists nothing."""
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            seen.append(await request_of(reader))
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(EMPTY)}\r\n\r\n"
+            writer.write(head.encode() + EMPTY)
+            await writer.drain()
+
+    return handler
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_client_certificate_of_the_kubeconfig_lets_us_in(known: bool, tmp_path: Path) -> None:
+    authority, other = trustme.CA(), trustme.CA()
+    context = _context(authority)
+    context.verify_mode = ssl.CERT_REQUIRED
+    authority.configure_trust(context)
+    mine = (authority if known else other).issue_cert("oncall@shop.example")
+    user = {
+        "client-certificate-data": _encoded(mine.cert_chain_pems[0].bytes()),
+        "client-key-data": _encoded(mine.private_key_pem.bytes()),
+    }
+    async with serving(whole(EMPTY), context) as url:
+        content = config(url, **user)
+        content["clusters"][0]["cluster"]["certificate-authority-data"] = _encoded(authority.cert_pem.bytes())
+        source = KubernetesSettings(kubeconfig=written(tmp_path / "config", content)).open("kubernetes")
+        if known:
+            assert (await pods(source)).status is EvidenceStatus.NO_EVIDENCE
+        else:
+            with pytest.raises(SourceFailure, match="BACKEND_UNAVAILABLE"):
+                await pods(source)
+
+
+def _encoded(content: bytes) -> str:
+    return b64encode(content).decode()
 
 
 async def test_a_certificate_of_nobody_is_not_trusted() -> None:

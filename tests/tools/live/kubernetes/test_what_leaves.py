@@ -144,6 +144,9 @@ def with_secrets() -> ClusterStore:
     applied = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps({"data": {"password": SECRET}})}
     secret = {"type": "Opaque", "data": {"password": SECRET, "user": "YWRtaW4="}}
     store.add("secrets", {"kind": "Secret", "metadata": metadata("db", annotations=applied), **secret})
+    container = {"name": "main", "image": "x", "env": [{"name": "API_TOKEN", "value": "hunter2-secret"}]}
+    job = {"spec": {"template": {"spec": {"containers": [container]}}}}
+    store.add("cronjobs", {"kind": "CronJob", "metadata": metadata("nightly"), "spec": {"jobTemplate": job}})
     store.add("configmaps", {"metadata": metadata("conf"), "data": {"api_key": "hunter2-secret", "level": "debug"}})
     return store
 
@@ -172,9 +175,11 @@ async def test_a_value_under_a_name_that_speaks_of_a_secret_is_masked() -> None:
             await asked("DescribeResource", resource_type="pod", name="web"),
             await asked("DescribeResource", resource_type="deploy", name="web"),
             await asked("DescribeResource", resource_type="configmap", name="conf"),
+            await asked("DescribeResource", resource_type="cronjob", name="nightly"),
         ]
     told = "\n".join(line for answer in answers for line in answer.content)
     assert "DB_PASSWORD" in told
+    assert "API_TOKEN" in told
     assert "MASKED" in told
     assert "hunter2" not in told
     assert "level: debug" in told
