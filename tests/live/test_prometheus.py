@@ -1,6 +1,7 @@
 """Metrics from a real Prometheus that holds a past incident."""
 
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,32 @@ async def test_a_server_that_is_gone_is_told_beside_what_the_other_says(source: 
     assert evidence.status is EvidenceStatus.EVIDENCE
     assert evidence.truncated
     assert "SOURCE_FAILED:gone" in evidence.notes
+
+
+async def test_a_service_that_is_a_minute_old_is_told_to_the_second_and_nothing_of_what_is_to_come(
+    tmp_path: Path,
+) -> None:
+    now = datetime.now(UTC).replace(microsecond=0)
+    labels = {"service": "young"}
+    moments = [now.timestamp() - 60 + second for second in range(61)]
+    backfill(
+        tmp_path,
+        [
+            Samples(
+                "pool_in_use", {"service": "young"}, [(at, 2.0 if i < 40 else 10.0) for i, at in enumerate(moments)]
+            ),
+            Samples("calls_total", {"service": "young"}, [(at, i * 50.0) for i, at in enumerate(moments)]),
+        ],
+    )
+    with start_prometheus(tmp_path) as url:
+        opened = PrometheusSettings(url=url).open("prometheus")
+        metrics, promql = tools_of({"prometheus": opened})
+        asked = {"service": "young", "metric": "pool_in_use", "start": None, "end": None}
+        level = await ask(metrics, asked, IncidentContext(as_of=now, zone="UTC"))
+        query = {"query": 'rate(calls_total{service="young"}[15s])', "start": None, "end": None}
+        rate = await ask(promql, query, IncidentContext(as_of=now, zone="UTC"))
+        await opened.close()
+    assert level.onset is not None
+    assert abs(level.onset - (now - timedelta(seconds=20))) <= timedelta(seconds=2)
+    assert rate.onset is None
+    assert " direction=FLAT baseline=50 " in rate.content[0]
