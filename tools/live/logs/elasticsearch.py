@@ -4,7 +4,9 @@ Source: Elasticsearch and OpenSearch documentation, "Search API", "Field capabil
 that timed out, lost shards or skipped a cluster answers with 200 and in part: it is told as `AT_LEAST`, with a note.
 """
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
@@ -39,6 +41,7 @@ PAGE = 500
 PHRASES = 6
 """How many phrases one request counts: each has buckets of its own, and a cluster allows so many."""
 _REMEMBERED_SECONDS = 60.0
+_WORDS = re.compile(r"[\w\s]*")
 _LEFT_OUT = ("event.original", "agent", "ecs", "host", "input", "@metadata", "log.file", "log.offset")
 
 
@@ -67,7 +70,10 @@ class Elasticsearch(LogSource):
         fields = await self._known_fields()
         body = {"size": 0, "track_total_hits": True, "aggs": counting(question, fields, slices)}
         answer, notes = await self._asked(question, fields, body)
-        return counts_of(everything_of(answer), notes, question, fields, slices)
+        counts = counts_of(everything_of(answer), notes, question, fields, slices)
+        if question.contains is None or _WORDS.fullmatch(question.contains) or not fields.message.analyzed:
+            return counts
+        return replace(counts, notes=(*counts.notes, f"PUNCTUATION_IGNORED:{self.name}"))
 
     @override
     async def counts_each(self, question: LogQuestion, phrases: Sequence[Phrase], slices: int) -> tuple[Counts, ...]:
@@ -98,8 +104,11 @@ class Elasticsearch(LogSource):
             remarks |= dict.fromkeys(page.notes)
             if len(page.rows) < size:
                 break
+        if question.severities is not None and fields.level is None:
+            # What is found by a word in the text may name another severity than it has.
+            rows = [row for row in rows if row.severity in question.severities]
         ordered = tuple(sorted(rows, key=lambda row: row.at))
-        return Records(ordered, len(rows) >= total and not remarks, tuple(remarks))
+        return Records(ordered, not remarks and len(rows) >= total, tuple(remarks))
 
     @override
     def paste(self, question: LogQuestion) -> str:

@@ -71,6 +71,8 @@ def _question(scope: Scope) -> LogQuestion:
 
 async def _gravest(everywhere: Everywhere, question: LogQuestion, counts: Counts, limit: int) -> list[LogRecord]:
     """Fetch the gravest records first, and the earliest of each gravity, until there are enough."""
+    if question.severities is not None:
+        return list((await everywhere.records(question, limit)).rows)
     present = {row.severity for row in counts.rows}
     records: list[LogRecord] = []
     for gravity in (*_GRAVITY, _REST):
