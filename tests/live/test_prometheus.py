@@ -93,10 +93,8 @@ async def test_a_service_that_is_a_minute_old_is_told_to_the_second_and_nothing_
     backfill(
         tmp_path,
         [
-            Samples(
-                "pool_in_use", {"service": "young"}, [(at, 2.0 if i < 40 else 10.0) for i, at in enumerate(moments)]
-            ),
-            Samples("calls_total", {"service": "young"}, [(at, i * 50.0) for i, at in enumerate(moments)]),
+            Samples("pool_in_use", labels, [(at, 2.0 if i < 40 else 10.0) for i, at in enumerate(moments)]),
+            Samples("calls_total", labels, [(at, i * 50.0) for i, at in enumerate(moments)]),
         ],
     )
     with start_prometheus(tmp_path) as url:

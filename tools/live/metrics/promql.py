@@ -30,9 +30,12 @@ from tools.live.metrics.spelling import kind, series_text, string, written
 
 MAX_LENGTH = 4_000
 MAX_DEPTH = 60
+MAX_OPERATORS = 200
 
 _PIECE = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|\#[^\n]*""")
 _BEFORE_EPOCH = re.compile(r"@\s*-")
+_MATCHERS = re.compile(r"\{[^{}]*\}")
+_OPERATOR = re.compile(r"[-+*/%^]|[=!<>]=?|\b(?:and|or|unless|atan2)\b", re.IGNORECASE)
 _NO_OFFSET = re.compile(r"\boffset\s+[+-]?(?:0+(?:ms|[smhdwy])?)+(?![\w.])", re.IGNORECASE)
 _NAME = "__name__"
 
@@ -59,7 +62,7 @@ class PromQuery:
 def canonical_query(text: str) -> PromQuery:
     """Return the query in its one spelling; a fixed point. Raises ValueError("query") where it is no PromQL that gives
     a number or an instant vector (a range, as `up[5m]`, can't be asked over a window), or is longer than 4,000
-    characters or nested deeper than 60 levels."""
+    characters, nested deeper than 60 levels or has more than 200 operators (reading a chain costs the square of it)."""
     tree = _parsed(text)
     try:
         given = kind(tree)
@@ -79,7 +82,8 @@ def _parsed(text: str) -> syntax.Expr:
     for one in code:
         depth += (one in "([{") - (one in ")]}")
         deepest = max(deepest, depth)
-    if len(text) > MAX_LENGTH or deepest > MAX_DEPTH or _BEFORE_EPOCH.search(code):
+    operators = sum(1 for _ in _OPERATOR.finditer(_MATCHERS.sub("", code)))
+    if len(text) > MAX_LENGTH or operators > MAX_OPERATORS or deepest > MAX_DEPTH or _BEFORE_EPOCH.search(code):
         raise ValueError("query")
     try:
         return syntax.parse(plain)

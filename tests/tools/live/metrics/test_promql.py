@@ -139,6 +139,14 @@ def test_what_a_query_reads_is_told_by_selector() -> None:
     assert canonical_query("1 + 2").scalar
 
 
+def test_a_long_sum_is_read_and_a_longer_one_refused() -> None:
+    assert spelled(" + ".join(["up"] * 200)).count("up") == 200
+    with pytest.raises(ValueError, match="query"):
+        canonical_query(" + ".join(["up"] * 202))
+    many = ",".join(f'l{i}!="{i}"' for i in range(201))
+    assert spelled(f"up{{{many}}}").count("!=") == 201
+
+
 def test_deep_sums_are_written_in_no_time() -> None:
     text = "a"
     for _ in range(50):
