@@ -56,7 +56,13 @@ def _file(objects: dict[int, bytes]) -> bytes:
         out += b"%d 0 obj\n%s\nendobj\n" % (number, objects[number])
     count = max(objects) + 1
     table = b"".join(
-        b"%010d 00000 n \n" % places[number] if number in places else b"0000000000 65535 f \n" for number in range(count)
+        b"%010d 00000 n \n" % places[number] if number in places else b"0000000000 65535 f \n"
+        for number in range(count)
     )
     start = len(out)
-    return out + b"xref\n0 %d\n%strailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (count, table, count, start)
+    return out + b"xref\n0 %d\n%strailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (
+        count,
+        table,
+        count,
+        start,
+    )

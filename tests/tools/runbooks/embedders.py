@@ -1,5 +1,6 @@
 """Embedders of the tests' own: what they know of meaning can be read here."""
 
+import hashlib
 from collections.abc import Sequence
 
 from typing_extensions import override
@@ -9,6 +10,8 @@ from tools.runbooks.embedding import Embedder, EmbedderChoice, Vectors
 from tools.vocabulary import SourceError
 
 CHOICE = EmbedderChoice(kind="endpoint", model="concepts")
+
+_OWN = 64
 
 CONCEPTS = (
     ("disk", "磁盘", "volume", "storage full"),
@@ -20,8 +23,11 @@ CONCEPTS = (
 )
 
 
+DIMENSIONS = 1 + len(CONCEPTS) + _OWN
+
+
 class Concepts(Embedder):
-    """A vector with one number for each concept that a text speaks of, and one that all texts share.
+    """A vector of `DIMENSIONS` numbers: one for each concept that a text may speak of, and some that say nothing.
 
     `asked` holds every text that was embedded as a passage. `fails_after` is after how many calls it fails.
     """
@@ -55,4 +61,7 @@ class Concepts(Embedder):
 
 def _vector(text: str) -> list[float]:
     folded = text.casefold()
-    return [0.2, *(float(any(word in folded for word in concept)) for concept in CONCEPTS)]
+    own = hashlib.sha512(text.encode()).digest()
+    concepts = [float(any(word in folded for word in concept)) for concept in CONCEPTS]
+    # As with a real model: something that all texts share, and something that no other text has.
+    return [0.2, *concepts, *((byte / 255 - 0.5) / 4 for byte in own)]

@@ -16,9 +16,7 @@ def read(path: Path) -> tuple[Section, ...]:
 
 def test_a_pdf_has_a_section_a_page_under_the_headings_of_its_outline(tmp_path: Path) -> None:
     file = tmp_path / "disk.pdf"
-    file.write_bytes(
-        pdf_of(["磁盘写满时先清理日志\ndf -h", "second page", "Certificates"], [("磁盘", 0), ("证书", 2)])
-    )
+    file.write_bytes(pdf_of(["磁盘写满时先清理日志\ndf -h", "second page", "Certificates"], [("磁盘", 0), ("证书", 2)]))
     sections = read(file)
     assert [section.headings for section in sections] == [("磁盘", "p. 1"), ("磁盘", "p. 2"), ("证书", "p. 3")]
     assert sections[0].lines == ("磁盘写满时先清理日志", "df -h")
