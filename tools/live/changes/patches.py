@@ -70,7 +70,7 @@ class _Reading:
 
     def _changed(self, row: bytes) -> None:
         if row[:1] in {b"+", b"-"} and self._kept < self._limit and self._paths:
-            self._lines.setdefault(len(self._paths) - 1, []).append(decoded(row).replace("\x00", "\ufffd"))
+            self._lines.setdefault(len(self._paths) - 1, []).append(decoded(row))
             self._kept += 1
 
     def _header(self, row: bytes) -> None:
