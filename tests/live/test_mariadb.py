@@ -106,6 +106,30 @@ class TestMariadb(DatabaseConformance):
     def minutes_ago(self, minutes: int) -> str:
         return f"now() - interval {minutes} minute"
 
+    @pytest.mark.parametrize(
+        ("expression", "value"),
+        [
+            ("timestampdiff(minute, min(created_at), max(created_at))", "89"),
+            ("date_format(max(created_at), '%H:%i')", "06:30"),
+            ("sum(if(status = 'STUCK', 1, 0))", "30"),
+            ("ifnull(max(note), max(status))", None),
+            ("hour(max(created_at))", "6"),
+            ("max(unix_timestamp() - unix_timestamp(created_at))", "7260"),
+            ("from_unixtime(unix_timestamp(max(created_at)))", "2026-09-08T06:30:00Z"),
+            ("timediff(now(), max(created_at))", "1920s"),
+            ("datediff(now(), max(created_at))", "0"),
+            ("truncate(avg(amount), 1)", "68.2"),
+            ("max(date_add(created_at, interval 1 day))", "2026-09-09T06:30:00Z"),
+            ("count(distinct date(created_at), status)", "2"),
+            ("max(amount) div 2 + mod(count(*), 7)", "73"),
+            ("max(cast(amount as signed))", "135"),
+        ],
+    )
+    async def test_the_functions_of_the_dialect_are_understood(self, expression: str, value: str | None) -> None:
+        evidence = await self.asked(f"SELECT {expression}, count(*) FROM orders")
+        (line,) = evidence.content
+        assert value is None or line.split(" ")[3].split("=")[1] == value
+
     @override
     @contextmanager
     def two_writers_of_one_row(self) -> Iterator[None]:

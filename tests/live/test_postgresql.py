@@ -83,6 +83,28 @@ class TestPostgresql(DatabaseConformance):
     def minutes_ago(self, minutes: int) -> str:
         return f"now() - interval '{minutes} minutes'"
 
+    @pytest.mark.parametrize(
+        ("expression", "value"),
+        [
+            ("date_trunc('hour', min(created_at))", "2026-09-08T05:00:00Z"),
+            ("extract(epoch FROM max(created_at) - min(created_at))", "5340"),
+            ("percentile_cont(0.5) WITHIN GROUP (ORDER BY amount)", "68.25"),
+            ("count(*) FILTER (WHERE status = 'STUCK')", "30"),
+            ("to_char(max(created_at) AT TIME ZONE 'Asia/Shanghai', 'YYYY-MM-DD HH24')", None),
+            ("age(max(created_at), min(created_at))", "5340s"),
+            ("bool_or(status = 'STUCK')", "true"),
+            ("now() - max(created_at)", "1920s"),
+            ("round(avg(amount), 1)", "68.3"),
+            ("coalesce(max(note), max(status))", None),
+            ("max(length(status)) + position('U' in max(status))", "8"),
+            ("max(created_at)::date - (now() - interval '1 month')::date", "31"),
+        ],
+    )
+    async def test_the_functions_of_the_dialect_are_understood(self, expression: str, value: str | None) -> None:
+        evidence = await self.asked(f"SELECT {expression}, count(*) FROM orders")
+        (line,) = evidence.content
+        assert value is None or line.split(" ")[3].split("=")[1] == value
+
     @override
     @contextmanager
     def two_writers_of_one_row(self) -> Iterator[None]:

@@ -75,7 +75,8 @@ class Tables:
 
     def find(self, schema: str, table: str) -> str | None:
         """Return the listed `schema.table` that is meant, in the list's spelling, or None."""
-        return self._by_folded.get(f"{schema or self.home}.{table}".casefold())
+        whole = f"{schema or self.home}.{table}"
+        return whole if whole in self.names else self._by_folded.get(whole.casefold())
 
 
 def admit(sql: str, tables: Tables) -> exp.Query:

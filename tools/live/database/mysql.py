@@ -21,8 +21,8 @@ from pymysql.err import DataError, MySQLError, ProgrammingError
 from typing_extensions import override
 
 from tools.base import SourceFailure
+from tools.live.database.grants import UNSEEN, may_write, roles_in
 from tools.live.database.pinned import zone_of
-from tools.live.database.settings import MysqlSettings
 from tools.live.database.source import (
     CONNECT_SECONDS,
     GRACE_SECONDS,
@@ -40,6 +40,8 @@ from tools.vocabulary import SourceError
 
 _Answered = TypeVar("_Answered")
 if TYPE_CHECKING:
+    from tools.live.database.settings import MysqlSettings
+
     _Connection = Connection[Cursor]
 else:
     _Connection = Connection
@@ -87,24 +89,15 @@ _WAITS = (
     " FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
 )
 _NOT_FOR_US = 1227
-_HARMLESS = frozenset(
-    {
-        *("USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "PROCESS", "REFERENCES"),
-        *("REPLICATION CLIENT", "BINLOG MONITOR", "SLAVE MONITOR", "REPLICA MONITOR"),
-    }
-)
-_GRANT = re.compile(r"GRANT (?P<privileges>.+?) ON (?:TABLE )?\S+ TO ", re.IGNORECASE)
-_GRANTED_ROLE = re.compile(r"GRANT (?P<role>[`'\w@%.-]+) TO ", re.IGNORECASE)
-_COLUMN_LIST = re.compile(r"\([^)]*\)")
 
 
 class MysqlSource(DatabaseSource):
     """A MySQL or MariaDB server. Up to two connections are kept open."""
 
     dialect: ClassVar[Dialect] = Dialect.MYSQL
-    settings: MysqlSettings
+    settings: "MysqlSettings"
 
-    def __init__(self, name: str, settings: MysqlSettings) -> None:
+    def __init__(self, name: str, settings: "MysqlSettings") -> None:
         super().__init__(name, settings, home=settings.database)
         self._idle: list[_Connection] = []
         self._lock = threading.Lock()
@@ -194,21 +187,27 @@ class MysqlSource(DatabaseSource):
 
     def _connect(self, seconds: float | None = None) -> _Connection:
         host, context = self.settings.host, self.tls()
-        connection = pymysql.connect(
-            host=None if host.startswith("/") else host,
-            unix_socket=host if host.startswith("/") else None,
-            port=self.settings.port,
-            user=self.settings.user,
-            password=(self.password() or "").encode(),
-            database=self.settings.database,
-            charset="utf8mb4",
-            autocommit=True,
-            connect_timeout=CONNECT_SECONDS,
-            read_timeout=(seconds or self.settings.timeout_seconds) + GRACE_SECONDS,
-            write_timeout=CONNECT_SECONDS,
-            program_name="zhizhi",
-            **_security(context),
-        )
+        try:
+            connection = pymysql.connect(
+                host=None if host.startswith("/") else host,
+                unix_socket=host if host.startswith("/") else None,
+                port=self.settings.port,
+                user=self.settings.user,
+                password=(self.password() or "").encode(),
+                database=self.settings.database,
+                charset="utf8mb4",
+                autocommit=True,
+                connect_timeout=CONNECT_SECONDS,
+                read_timeout=(seconds or self.settings.timeout_seconds) + GRACE_SECONDS,
+                write_timeout=CONNECT_SECONDS,
+                program_name="zhizhi",
+                **_security(context),
+            )
+        except RuntimeError:
+            # MySQL's newer passwords travel over TLS or a socket alone, unless an extra package encrypts them.
+            raise SourceFailure(
+                SourceError.ACCESS_DENIED, near_names=("PASSWORD_NEEDS_TLS_OR_A_SOCKET",), field="tls"
+            ) from None
         with connection.cursor() as cursor:
             for setting in (*_SESSION, self._time_limit(_is_mariadb(connection))):
                 cursor.execute(setting)
@@ -320,32 +319,24 @@ def _look_at_role(connection: _Connection) -> Role:
         clock, version = cursor.fetchone() or (datetime.now(UTC), "")
         cursor.execute("SHOW GRANTS")
         grants = [str(row[0]) for row in cursor.fetchall()]
-        for role in [found["role"] for grant in grants if (found := _GRANTED_ROLE.match(grant))]:
-            grants += _grants_of(cursor, role)
+        grants += [grant for role in roles_in(grants) for grant in _grants_of(cursor, role)]
     server = "MariaDB" if "mariadb" in str(version).casefold() else "MySQL"
     number = re.match(r"[\d.]+", str(version))
-    return Role(clock.replace(tzinfo=UTC), f"{server} {number[0] if number else ''}".strip(), _may_write(grants))
+    return Role(clock.replace(tzinfo=UTC), f"{server} {number[0] if number else ''}".strip(), may_write(grants))
 
 
 def _grants_of(cursor: Cursor, role: str) -> list[str]:
-    """Return what a granted role may do; a role that can't be looked at counts as one that may write."""
-    try:
-        cursor.execute(f"SHOW GRANTS FOR {role}")
-        return [str(row[0]) for row in cursor.fetchall()]
-    except MySQLError:
-        return ["GRANT UNKNOWN ON *.* TO role"]
+    """Return what a granted role may do; a role that can't be looked at counts as one that may write.
 
-
-def _may_write(grants: Sequence[str]) -> bool:
-    """Whether any grant allows more than to look; https://mariadb.com/kb/en/show-grants/ has their form."""
-    for grant in grants:
-        found = _GRANT.match(grant)
-        if found is None:
+    MariaDB shows it in the first way; MySQL in the second, where the first is for administrators.
+    """
+    for asked in (role, f"CURRENT_USER() USING {role}"):
+        try:
+            cursor.execute(f"SHOW GRANTS FOR {asked}")
+            return [str(row[0]) for row in cursor.fetchall()]
+        except MySQLError:
             continue
-        privileges = _COLUMN_LIST.sub("", found["privileges"]).upper().split(",")
-        if "WITH GRANT OPTION" in grant.upper() or any(one.strip() not in _HARMLESS for one in privileges):
-            return True
-    return False
+    return [UNSEEN]
 
 
 def _look_at_columns(connection: _Connection, tables: tuple[str, ...]) -> dict[str, list[str]]:

@@ -32,7 +32,6 @@ from asyncpg.exceptions import (
 from typing_extensions import override
 
 from tools.base import SourceFailure
-from tools.live.database.settings import PostgresqlSettings
 from tools.live.database.source import (
     CONNECT_SECONDS,
     GRACE_SECONDS,
@@ -49,6 +48,8 @@ from tools.live.database.vocabulary import Dialect
 from tools.vocabulary import SourceError
 
 if TYPE_CHECKING:
+    from tools.live.database.settings import PostgresqlSettings
+
     _Connection = asyncpg.Connection[asyncpg.Record]
 else:
     _Connection = asyncpg.Connection
@@ -128,9 +129,9 @@ class PostgresqlSource(DatabaseSource):
     """A PostgreSQL server. Up to two connections an event loop are kept open."""
 
     dialect: ClassVar[Dialect] = Dialect.POSTGRESQL
-    settings: PostgresqlSettings
+    settings: "PostgresqlSettings"
 
-    def __init__(self, name: str, settings: PostgresqlSettings) -> None:
+    def __init__(self, name: str, settings: "PostgresqlSettings") -> None:
         super().__init__(name, settings, home="public")
         self._idle: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Connection]] = (
             weakref.WeakKeyDictionary()

@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from sqlglot import exp
 from typing_extensions import override
@@ -15,11 +15,13 @@ from typing_extensions import override
 from tools.base import SourceFailure
 from tools.live.database.admission import Refused, Tables, generated
 from tools.live.database.columns import Catalog, UnknownColumn, resolve
-from tools.live.database.settings import DatabaseSettings
 from tools.live.database.vocabulary import Dialect, Refusal
 from tools.live.source import Probe, Source, secret_of
 from tools.names import near
 from tools.vocabulary import SourceError
+
+if TYPE_CHECKING:
+    from tools.live.database.settings import DatabaseSettings
 
 Answered = TypeVar("Answered")
 
@@ -92,7 +94,7 @@ class DatabaseSource(Source):
 
     dialect: ClassVar[Dialect]
 
-    def __init__(self, name: str, settings: DatabaseSettings, *, home: str) -> None:
+    def __init__(self, name: str, settings: "DatabaseSettings", *, home: str) -> None:
         """`home`: the schema of tables that name none."""
         self.name = name
         self.settings = settings

@@ -11,6 +11,7 @@ import pytest
 from typing_extensions import override
 
 from tests.tools.live.conformance import INCIDENT, TOKEN, Conformance, ask, assert_tells_nothing
+from tests.tools.live.database.statements import ALLOWED
 from tools.base import SourceFailure
 from tools.live.database.settings import DatabaseSettings
 from tools.live.database.tools import tools_of
@@ -92,6 +93,11 @@ class DatabaseConformance(Conformance):
         assert evidence.summary == "shop: 2 rows of orders, count=30..60 sum_amount=2092.5..4050"
         assert evidence.provenance is Provenance.TEXT
         assert evidence.components == ("shop",)
+
+    @pytest.mark.parametrize("sql", [sql for sql in ALLOWED if "audit" not in sql])
+    async def test_what_is_admitted_is_understood_by_the_server(self, sql: str) -> None:
+        evidence = await self.asked(sql)
+        assert evidence.summary.startswith("shop: ")
 
     async def test_rows_beyond_the_bound_are_not_read_and_said_to_be_there(self) -> None:
         evidence = await self.asked("SELECT id FROM orders ORDER BY id DESC", max_rows=7)

@@ -83,6 +83,17 @@ def test_a_cte_hides_a_table_only_where_it_is_defined(tables: Tables) -> None:
     assert sent.count(tables.home) == 1
 
 
+def test_of_two_tables_whose_names_differ_in_case_the_one_that_is_named_is_meant() -> None:
+    tables = Tables(POSTGRESQL.dialect, "public", ("public.Orders", "public.orders"))
+    assert '"public"."orders"' in generated(admit("SELECT id FROM Orders", tables), tables.dialect)
+    assert '"public"."Orders"' in generated(admit('SELECT id FROM "Orders"', tables), tables.dialect)
+
+
+@pytest.mark.parametrize(("tables", "name"), [(POSTGRESQL, '"a""b\'c"'), (MYSQL, "`a``b'c`")])
+def test_quotes_within_a_name_stay_within_it(tables: Tables, name: str) -> None:
+    assert f"SELECT {name} FROM" in generated(admit(f"SELECT {name} FROM orders", tables), tables.dialect)
+
+
 def test_a_backslash_at_the_end_of_a_text_ends_it_in_neither_dialect() -> None:
     assert generated(admit(r"SELECT id FROM orders WHERE note = 'a\'", POSTGRESQL), POSTGRESQL.dialect).endswith(
         r"""= 'a\'"""

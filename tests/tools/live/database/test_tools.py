@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools.live.conformance import ask
+from tests.tools.live.conformance import ask, assert_tells_nothing
 from tools.base import EvidenceTool, IncidentContext, SourceFailure
 from tools.canonical import canonical_scope, scope_digest
 from tools.live.database.settings import DatabaseSettings, MysqlSettings, PostgresqlSettings
@@ -125,3 +125,14 @@ def test_the_description_tells_every_table_and_stays_bounded(tool: EvidenceTool)
 def test_what_is_pasted_is_the_statement_for_the_databases_own_client(tool: EvidenceTool) -> None:
     scope = scope_of(tool, "SELECT id FROM orders")
     assert tool.paste(scope) == '-- orders\nSELECT "id" FROM "public"."orders" AS "t";'
+
+
+async def test_a_password_that_would_travel_in_the_open_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def needs_a_package(**_: Any) -> None:
+        raise RuntimeError("'cryptography' package is required for sha256_password or caching_sha2_password")
+
+    monkeypatch.setattr("pymysql.connect", needs_a_package)
+    with pytest.raises(SourceFailure) as caught:
+        await jobs().open("jobs").probe()
+    assert (caught.value.code, caught.value.field) == (SourceError.ACCESS_DENIED, "tls")
+    assert_tells_nothing(caught.value)
