@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tools.live.logs.asking import frozen
@@ -63,6 +63,7 @@ def test_rank(severity: str, text: str, rank: int) -> None:
     assert rank_of(severity, text) == rank
 
 
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 12), min_size=SLICES, max_size=SLICES))
 async def test_new_and_counts_are_those_of_a_frozen_incident(
     tmp_path_factory: pytest.TempPathFactory, by_slice: list[int]

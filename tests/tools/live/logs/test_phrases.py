@@ -45,8 +45,8 @@ def test_a_word_cut_at_the_signatures_end_is_left_out() -> None:
     assert not any("unfinish" in run for run in phrase.runs)
 
 
-@settings(max_examples=25)
-@given(st.lists(st.lists(WORDS, min_size=1, max_size=8).map(" ".join), min_size=1, max_size=30))
+@settings(max_examples=10)
+@given(st.lists(st.lists(WORDS, min_size=1, max_size=8).map(" ".join), min_size=5, max_size=60))
 async def test_every_line_holds_its_signatures_phrase_also_as_a_backend_looks_for_it(lines: list[str]) -> None:
     for line, signature in await _generalized(lines):
         phrase = phrase_of(signature)
