@@ -9,16 +9,19 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 from kubernetes.aio import config as kubernetes_config
 from kubernetes.aio.client import Configuration
 
 from tools.base import SourceFailure
-from tools.live.kubernetes.settings import KubernetesSettings, require_encryption
+from tools.live.kubernetes.addresses import require_encryption
 from tools.live.source import secret_of
 from tools.vocabulary import SourceError
+
+if TYPE_CHECKING:
+    from tools.live.kubernetes.settings import KubernetesSettings
 
 USUAL_KUBECONFIG = "~/.kube/config"
 _OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
@@ -42,7 +45,7 @@ class Access:
     configure: Callable[[], Awaitable[Configuration]]
 
 
-def access_of(settings: KubernetesSettings) -> Access:
+def access_of(settings: "KubernetesSettings") -> Access:
     """Return how to reach the cluster (blocking: reads a kubeconfig, or the pod's own namespace).
 
     Raises ValueError, one clear line, where settings and kubeconfig leave no safe way, or name no namespace.
@@ -80,7 +83,7 @@ def _renewing(configuration: Configuration, token: Callable[[], str | None]) -> 
     return configuration
 
 
-async def _by_address(settings: KubernetesSettings) -> Configuration:
+async def _by_address(settings: "KubernetesSettings") -> Configuration:
     configuration = _plain()
     configuration.host = settings.url or ""
     configuration.ssl_ca_cert = str(settings.ca_file) if settings.ca_file else None
@@ -116,7 +119,7 @@ async def _loaded(configuration: Configuration, load: Callable[..., Any], **give
     raise SourceFailure(SourceError.ACCESS_DENIED)
 
 
-def _by_kubeconfig(settings: KubernetesSettings) -> Access:
+def _by_kubeconfig(settings: "KubernetesSettings") -> Access:
     files = str(settings.kubeconfig or os.environ.get("KUBECONFIG") or USUAL_KUBECONFIG)
     context, cluster, user = _parts(files, settings.context)
     _check(cluster, user)

@@ -24,10 +24,13 @@ from tools.live.kubernetes.access import Access
 from tools.live.transport import CONNECT_SECONDS
 from tools.vocabulary import SourceError
 
-PAGE = 250
+PAGE = 500
 MAX_ITEMS = 1_000
 """How many objects of one list are read, at most."""
-LIST_CUT = f"LIST_CUT:{MAX_ITEMS}"
+MAX_ROWS = 5_000
+"""How many rows of one table are read, at most: they are small, and who isn't well may stand anywhere among them."""
+LIST_CUT = "LIST_CUT"
+"""The remark on an answer whose list was longer than what was read of it."""
 JSON = "application/json"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 _CONNECTIONS = 8

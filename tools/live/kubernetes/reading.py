@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from tools.base import SourceFailure
 from tools.cluster.kinds import CLUSTER_SCOPED
 from tools.cluster.tables import column_name
-from tools.live.kubernetes.api import TABLE, ApiServer, Listed, Params, fit_for_path
+from tools.live.kubernetes.api import MAX_ROWS, TABLE, ApiServer, Listed, Params, fit_for_path
 from tools.live.kubernetes.objects import SERVED, Object, at, each, one, pairs, path_of
 from tools.names import near
 from tools.vocabulary import SourceError
@@ -122,7 +122,7 @@ class Reading:
             return [], False
         fields = f"metadata.name={name}" if name else None
         params = {**_selectors(labels, fields), "includeObject": "None" if kind == "secrets" else "Metadata"}
-        listed = await self.api.listed(path_of(kind, place), params, accept=TABLE)
+        listed = await self.api.listed(path_of(kind, place), params, accept=TABLE, most=MAX_ROWS)
         if not listed.items and place:
             await self._exists(place)
         return [self._row(kind, listed.columns, row) for row in listed.items if isinstance(row, Mapping)], listed.cut

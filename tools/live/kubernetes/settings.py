@@ -1,14 +1,13 @@
 """Settings of a Kubernetes cluster that is asked alive."""
 
-import ipaddress
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from typing_extensions import override
 
+from tools.live.kubernetes.addresses import require_encryption
 from tools.live.source import MAX_BYTES, SourceSettings, base_address
 from tools.vocabulary import EvidenceKind
 
@@ -76,17 +75,3 @@ class KubernetesSettings(SourceSettings):
         from tools.live.kubernetes.source import KubernetesSource
 
         return KubernetesSource.of(name, self)
-
-
-def require_encryption(address: str) -> None:
-    """Raise ValueError where an address is plain HTTP, unless it is this machine's own (`kubectl proxy`)."""
-    parts = urlsplit(address)
-    if parts.scheme != "https" and not _is_loopback(parts.hostname or ""):
-        raise ValueError("expected an https address; plain http is taken on this machine only (kubectl proxy)")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -1,5 +1,7 @@
 """A Kubernetes cluster as a configured source of evidence."""
 
+from typing import TYPE_CHECKING
+
 from typing_extensions import override
 
 from tools.base import SourceFailure
@@ -7,8 +9,10 @@ from tools.live.kubernetes.access import access_of
 from tools.live.kubernetes.api import ApiServer, Limits
 from tools.live.kubernetes.cluster import LiveCluster
 from tools.live.kubernetes.reading import Reading, gathered
-from tools.live.kubernetes.settings import KubernetesSettings
 from tools.live.source import Probe, Source
+
+if TYPE_CHECKING:
+    from tools.live.kubernetes.settings import KubernetesSettings
 
 
 class KubernetesSource(Source):
@@ -21,7 +25,7 @@ class KubernetesSource(Source):
         self.state = LiveCluster(self._reading)
 
     @classmethod
-    def of(cls, name: str, settings: KubernetesSettings) -> "KubernetesSource":
+    def of(cls, name: str, settings: "KubernetesSettings") -> "KubernetesSource":
         """Return the cluster of settings; raises ValueError where they leave no safe way in (`access_of`)."""
         access = access_of(settings)
         limits = Limits(settings.timeout_seconds, settings.max_bytes)

@@ -181,16 +181,18 @@ async def test_a_list_whose_snapshot_expires_is_told_as_far_as_it_was_read() -> 
         found = await asked("GetResources", resource_type="pods")
     assert "rows=25" in found.content[0]
     assert found.truncated
-    assert found.notes == ("LIST_CUT:1000",)
+    assert found.notes == ("LIST_CUT",)
 
 
-async def test_a_list_is_read_up_to_a_bound() -> None:
-    store = many(1_100)
+async def test_a_list_is_read_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.live.kubernetes.reading.MAX_ROWS", 50)
+    store = many(60, page=25)
     async with asking(store) as asked:
         found = await asked("GetResources", resource_type="pods")
-    assert "rows=1000" in found.content[0]
+    assert "rows=50" in found.content[0]
     assert found.truncated
-    assert len(store.requests) == 4
+    assert found.notes == ("LIST_CUT",)
+    assert len(store.requests) == 2
 
 
 async def test_rollouts_tell_revisions_images_and_ages() -> None:
