@@ -20,6 +20,7 @@ from app.inputs import BadInput
 from app.terminal import console_for, plain, write_out
 from tools.base import IncidentContext, SourceFailure
 from tools.runbooks.settings import EmbeddingSettings, MilvusSettings, RunbooksSettings
+from tools.vocabulary import SourceError
 
 if TYPE_CHECKING:
     from tools.runbooks.shelves import Progress as Told
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 USUAL_INDEX = Path(".zhizhi") / "runbooks.db"
 NOTHING_RELEVANT = 1
+_MISSING = "nothing is indexed there yet; zhizhi runbooks index DIR… does it"
 _SHOWN_BYTES = 64 * 1024
 
 commands = typer.Typer(rich_markup_mode=None, help="Index runbooks and past cases, search them, see what is indexed.")
@@ -123,6 +125,8 @@ async def _indexed(settings: EmbeddingSettings, shelves: "list[Shelf]") -> str:
                 )
             path = _path(settings)
             report = await update_index(path, shelves, settings.choice(), embedder, told)
+    except SourceFailure as failure:
+        raise BadInput(f"indexing stopped: {failure.code}; the next run goes on where this one stopped") from None
     finally:
         if embedder is not None:
             await embedder.close()
@@ -212,7 +216,8 @@ def _one_line(settings: EmbeddingSettings) -> Iterator[None]:
     except MissingExtraError as error:
         raise BadInput(str(error)) from None
     except SourceFailure as failure:
-        raise BadInput(f"{place}: {failure.code}; what was embedded before is kept") from None
+        hint = _MISSING if failure.code is SourceError.SOURCE_MISSING else failure.code
+        raise BadInput(f"{place}: {hint}") from None
     except OSError as error:
         raise BadInput(f"{place}: {error.strerror or 'it can not be read or written'}") from None
 
