@@ -22,7 +22,7 @@ class Finding:
     """What one source turned out to be. What a failure left open is None.
 
     `skew_seconds`: the source's clock minus ours; None where it tells none. `sample`: what a small query found.
-    `failure`: why there is no sample; `fault`: the setting or part at fault, where the source could tell.
+    `failure`: why there is no sample; `fault`: what is at fault, in names, where the source could tell.
     """
 
     name: str
@@ -60,7 +60,7 @@ async def _finding(name: str, source: Source, now: Callable[[], datetime]) -> Fi
     except TimeoutError:
         return _failed(name, SourceError.BACKEND_TIMEOUT)
     except SourceFailure as failure:
-        return _failed(name, failure.code, failure.field)
+        return _failed(name, failure.code, " ".join(filter(None, (failure.field, *failure.near_names))) or None)
     skew = None
     if probe.server_time is not None:
         # The backend read its clock at some moment between the two of ours; a header's has no fractions of a second.

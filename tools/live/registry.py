@@ -41,6 +41,9 @@ TYPES: Mapping[str, str] = MappingProxyType(
 """Where the settings of each type are. The package that they lie in answers for the kind: `tools_of` in its
 module `tools` makes the evidence tools over all sources of that package."""
 
+_KNOW_NO_SERVICES = frozenset({"tools.live.alerts", "tools.live.changes"})
+"""Where silence about a name means something only if metrics or logs know the name."""
+
 
 @dataclass(frozen=True)
 class LiveEvidence:
@@ -94,4 +97,10 @@ def _tools(settings: Mapping[str, SourceSettings], sources: Mapping[str, Source]
         package = type(settings[name]).__module__.rpartition(".")[0]
         packages.setdefault(package, {})[name] = source
     for package, members in packages.items():
-        yield from import_module(f"{package}.tools").tools_of(members)
+        module = import_module(f"{package}.tools")
+        known = {"known_elsewhere": _known_services(sources)} if package in _KNOW_NO_SERVICES else {}
+        yield from module.tools_of(members, **known)
+
+
+def _known_services(sources: Mapping[str, Source]) -> Any:
+    return import_module("tools.live.services").service_check(sources)

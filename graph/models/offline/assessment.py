@@ -59,6 +59,10 @@ class Assessment:
         )
 
 
+_UNNAMED = frozenset({"", "-"})
+"""How a line says that an alert names no metric, as few live ones do."""
+
+
 def assess(case: Case, service: str | None) -> Assessment:
     """Return the assessment of a case. `service` is the one that the alert or the query names, if any."""
     reach = read_reach(case)
@@ -83,9 +87,11 @@ def _alert(case: Case, service: str | None) -> Alert | None:
 def _alert_series(case: Case, alert: Alert | None) -> Series | None:
     if alert is None:
         return None
-    return next(
-        (one for one in case.changed_series if (one.service, one.metric) == (alert.service, alert.metric)), None
-    )
+    own = [one for one in case.changed_series if one.service == alert.service]
+    exact = next((one for one in own if one.metric == alert.metric), None)
+    if exact is None and alert.metric in _UNNAMED:
+        return next((one for one in own if _is_ill(one)), None)
+    return exact
 
 
 def _decide(result: Assessment) -> None:

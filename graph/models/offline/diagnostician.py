@@ -13,7 +13,7 @@ from langchain_core.messages.tool import tool_call
 from graph.models.offline.assessment import assess
 from graph.models.offline.chat import OfflineChatModel
 from graph.models.offline.cluster import diagnose_cluster, is_about_cluster
-from graph.models.offline.facts import read_case
+from graph.models.offline.facts import Case, read_case
 from graph.models.offline.plan import gain_of_pending, next_question
 from graph.models.offline.questions import Question
 from graph.models.offline.report import write_draft, write_missing
@@ -30,22 +30,27 @@ class OfflineDiagnostician(OfflineChatModel):
         schemas = _schemas(tools)
         if is_about_cluster(schemas, transcript):
             return diagnose_cluster(transcript, schemas)
-        missing = _missing(transcript)
+        case = read_case(transcript.observations)
+        missing = _missing(transcript, schemas, case)
         if missing:
             return AIMessage(content=write_missing(missing))
-        now = assess(read_case(transcript.observations), transcript.service)
+        now = assess(case, transcript.service)
         question = next_question(transcript, schemas, now)
         if question is None:
             return AIMessage(content=write_draft(now, language_of(transcript.query)))
         return AIMessage(content="", tool_calls=[_call(question, transcript)])
 
 
-def _missing(transcript: Transcript) -> list[str]:
-    """Return what nobody said, where too little is known for one bounded question."""
+def _missing(transcript: Transcript, schemas: Mapping[str, Any], case: Case) -> list[str]:
+    """Return what nobody said, where too little is known for one bounded question.
+
+    Which alerts fire is a bounded question that needs nothing to be known.
+    """
     known = any(transcript.context.get(key) for key in ("service", "error", "window", "metric"))
-    if known or transcript.alert or transcript.service or transcript.requests:
+    if known or transcript.alert or transcript.service or case.alerts:
         return []
-    return ["service", "time", "error"]
+    unasked = "get_alerts" in schemas and not transcript.requests
+    return [] if unasked or transcript.stopped else ["service", "time", "error"]
 
 
 def _schemas(tools: Sequence[dict[str, Any]]) -> Mapping[str, Mapping[str, Any]]:

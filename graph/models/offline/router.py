@@ -13,8 +13,8 @@ _TROUBLE = re.compile(
     r"故障|异常|告警|报警|报错|错误|失败|超时|延迟|变慢|很慢|卡|抖动|不可用|挂了|崩|重启|飙升|激增|下降"
     r"|打满|泄漏|积压|根因|原因|排查|诊断|定位|为什么|怎么回事|出了什么|回滚|上线后|发布后|日志|指标|链路"
     r"|证书|磁盘|内存|连接池|缓存|限流"
-    r"|\b(alert|incident|outage|down|error|fail\w*|exception|time[ds]? ?out|latency|slow|spike|5xx|50\d|4\d\d|oom"
-    r"|crash\w*|restart\w*|leak|lag|backlog|root cause|diagnos\w+|investigat\w+|why|debug|p9\d"
+    r"|\b(alerts?|incident|outage|down|errors?|fail\w*|exceptions?|tim(?:e[ds]?|ing) ?outs?|latency|slow|spike|5xx|50\d"
+    r"|4\d\d|oom|crash\w*|restart\w*|leak|lag|backlog|root cause|diagnos\w+|investigat\w+|why|debug|p9\d"
     r"|saturat\w+|unavailable|degraded)\b",
     re.IGNORECASE,
 )
