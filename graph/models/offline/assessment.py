@@ -1,7 +1,7 @@
 """The picture of a case: what broke first, who suffers, what did it. What the diagnostician decides stands here."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from graph.models.offline.environment import Cause, find_causes
@@ -65,6 +65,7 @@ _UNNAMED = frozenset({"", "-"})
 
 def assess(case: Case, service: str | None) -> Assessment:
     """Return the assessment of a case. `service` is the one that the alert or the query names, if any."""
+    case = replace(case, alerts=[_measured(alert, case) for alert in case.alerts])
     reach = read_reach(case)
     symptoms = read_symptoms(case, reach)
     alert = _alert(case, service)
@@ -87,11 +88,18 @@ def _alert(case: Case, service: str | None) -> Alert | None:
 def _alert_series(case: Case, alert: Alert | None) -> Series | None:
     if alert is None:
         return None
+    return next(
+        (one for one in case.changed_series if (one.service, one.metric) == (alert.service, alert.metric)), None
+    )
+
+
+def _measured(alert: Alert, case: Case) -> Alert:
+    """Return an alert that names no metric as one on the measure of its service that most likely raised it."""
+    if alert.metric not in _UNNAMED:
+        return alert
     own = [one for one in case.changed_series if one.service == alert.service]
-    exact = next((one for one in own if one.metric == alert.metric), None)
-    if exact is None and alert.metric in _UNNAMED:
-        return next((one for one in own if _is_ill(one)), None)
-    return exact
+    raised = next((one for one in own if _is_ill(one)), next(iter(own), None))
+    return replace(alert, metric=raised.metric) if raised else alert
 
 
 def _decide(result: Assessment) -> None:

@@ -207,8 +207,22 @@ def test_without_a_tool_for_changes_it_works_with_the_rest() -> None:
     assert talk.draft()["analyses"]
 
 
-def test_a_query_without_any_context_names_what_is_missing_and_asks_nothing() -> None:
+def test_a_query_without_any_context_asks_what_fires_and_goes_on_where_something_does() -> None:
     talk = Talk("出什么事了", service=None)
+    assert talk.request()["name"] == "get_alerts"
+    talk.observe("get_alerts")
+    assert talk.request()["name"] == "query_metrics"
+
+
+def test_a_query_without_any_context_names_what_is_missing_where_nothing_fires() -> None:
+    talk = Talk("出什么事了", service=None)
+    talk.observe("get_alerts", evidence=False)
+    assert talk.ask().tool_calls == []
+    assert talk.draft()["limitations"]["missing_info"] == ["service", "time", "error"]
+
+
+def test_a_query_without_any_context_asks_nothing_where_no_alerts_can_be_asked() -> None:
+    talk = Talk("出什么事了", service=None, tools=[tool for tool in TOOLS if tool["function"]["name"] != "get_alerts"])
     assert talk.ask().tool_calls == []
     assert talk.draft()["limitations"]["missing_info"] == ["service", "time", "error"]
 

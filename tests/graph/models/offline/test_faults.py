@@ -24,6 +24,21 @@ def test_what_did_it_is_found_and_nothing_else(name: str) -> None:
     assert (result.cause.rule.name if result.cause else None) == fault.get("cause")
 
 
+@pytest.mark.parametrize("name", FAULTS)
+def test_an_alert_that_names_no_metric_changes_no_verdict(name: str) -> None:
+    fault = FAULTS[name]
+    seen = [
+        replace(one, lines=tuple(replace(line, fields={**line.fields, "metric": "-"}) for line in one.lines))
+        if one.tool == "get_alerts"
+        else one
+        for one in observations(fault)
+    ]
+    result = assess(read_case(seen), fault["service"])
+    assert (result.suspicion.change.change_id if result.suspicion else None) == (GUILTY if fault.get("named") else None)
+    first = assess(read_case(observations(fault)), fault["service"]).first_failing
+    assert result.first_failing == first
+
+
 @pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.get("named")])
 def test_a_change_that_came_after_the_trouble_is_never_convicted(name: str) -> None:
     fault = FAULTS[name]

@@ -17,6 +17,9 @@ from graph.models.offline.router import route
         "why is paymentservice failing",
         "生产环境凌晨三点告警,帮忙看下",
         "p99 of search is up",
+        "payments are timing out",
+        "we see many errors",
+        "which alerts fire",
         "排查一下 x509: certificate has expired",
     ],
 )
