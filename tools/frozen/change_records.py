@@ -25,16 +25,18 @@ _DOC = Document(*_TIMES, *_IDS, *_SERVICES, *_TEXTS, *_VERSIONS, *_VALUES)
 _TIMED = _DOC.said(*_TIMES)
 _TAKEN = f"(SELECT doc, {_DOC.taken} AS taken FROM documents)"
 
+_CONTENT = f"""
+        {_DOC.said("message", "subject", "title")} AS message,
+        coalesce(TRY_CAST(coalesce(doc -> '$.files_changed', doc -> '$.files') AS VARCHAR[]), []) AS files,
+        left({_DOC.said("diff", "patch")}, {MAX_DIFF_CHARACTERS}) AS diff"""
 _COMMITS = f"""
     SELECT {_DOC.said("sha", "commit_sha", "id", "commit", "hash")} AS id, {_DOC.said(*_SERVICES)} AS service,
-        instant({_TIMED}, $zone) AS moment, {_TIMED} AS timed, {_DOC.said("message", "subject", "title")} AS message,
-        coalesce(TRY_CAST(coalesce(doc -> '$.files_changed', doc -> '$.files') AS VARCHAR[]), []) AS files,
-        left({_DOC.said("diff", "patch")}, {MAX_DIFF_CHARACTERS}) AS diff
+        instant({_TIMED}, $zone) AS moment, {_TIMED} AS timed, {_CONTENT}
     FROM {_TAKEN}
     """
 _DEPLOYS = f"""
     SELECT {_DOC.said("commit_sha", "sha", "commit", "revision", "version")} AS id, {_DOC.said(*_SERVICES)} AS service,
-        instant({_TIMED}, $zone) AS moment, {_TIMED} AS timed, {_DOC.said(*_VERSIONS)} AS version
+        instant({_TIMED}, $zone) AS moment, {_TIMED} AS timed, {_DOC.said(*_VERSIONS)} AS version, {_CONTENT}
     FROM {_TAKEN}
     """
 _FLAGS = f"""
@@ -48,8 +50,9 @@ _FLAGS = f"""
 _MATCH = "starts_with(lower(commits.id), lower(deploys.id)) AND length(deploys.id) >= 7"
 _NO_COMMITS = "(SELECT NULL AS id, NULL AS message, NULL AS files, NULL AS diff WHERE false) AS commits"
 _DEPLOYED = """
-    SELECT deploys.id, deploys.service, deploys.moment, deploys.version, commits.files, commits.message, commits.diff,
-        NULL
+    SELECT deploys.id, deploys.service, deploys.moment, deploys.version,
+        coalesce(nullif(commits.files, []), deploys.files), coalesce(commits.message, deploys.message),
+        coalesce(commits.diff, deploys.diff), NULL
     FROM deploys LEFT JOIN {commits} ON {match}
     WHERE {where} ORDER BY deploys.moment DESC, deploys.id LIMIT $limit
     """
@@ -97,7 +100,8 @@ PART_OF = {ChangeKind.COMMIT: "commits", ChangeKind.DEPLOY: "deploys", ChangeKin
 
 @dataclass(frozen=True)
 class Change:
-    """A recorded change; a deploy carries its commit's message, files and diff, where the commit is recorded."""
+    """A recorded change. A deploy carries its commit's message, files and diff; what the commit doesn't tell, or where
+    it isn't recorded, its own."""
 
     kind: ChangeKind
     change_id: str

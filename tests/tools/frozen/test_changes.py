@@ -162,6 +162,35 @@ async def test_deploys_without_recorded_commits_are_told(write: Writer, ask: Ask
     assert evidence.content[0].endswith("version=v2 files=-")
 
 
+async def test_a_release_that_no_commit_made_tells_its_own_change(write: Writer, ask: Asker) -> None:
+    release = {
+        "timestamp": "2026-03-04T11:40:00Z", "service": "web", "commit_sha": "config:7", "message": "shorter wait",
+        "files": ["web.yaml"], "diff": "-wait: 9\n+wait: 1",
+    }  # fmt: skip
+    directory = write({**FILES, "context/deploys.json": [release]})
+    for evidence in (
+        await ask(directory, "list_changes", change_kind="DEPLOY"),
+        await ask(directory, "get_change", change_id="config:7"),
+        await ask(write({"context/deploys.json": [release]}), "list_changes", change_kind="DEPLOY"),
+    ):
+        assert evidence.content == (
+            "change kind=DEPLOY id=config:7 service=web at=2026-03-04T11:40:00Z version=- files=web.yaml | shorter wait",
+            "  @ web.yaml",
+            "  - wait: 9",
+            "  + wait: 1",
+        )
+
+
+async def test_a_deploy_tells_its_commits_change_before_its_own(write: Writer, ask: Asker) -> None:
+    release = {"timestamp": "2026-03-04T11:40:00Z", "service": "web", "message": "v3", "files": ["own"], "diff": "+own"}
+    rows = [release | {"commit_sha": POOL}, release | {"commit_sha": DOCS}]
+    evidence = await ask(write({**FILES, "context/deploys.json": rows}), "list_changes", change_kind="DEPLOY")
+    assert [line for line in evidence.content if line.startswith("  ")] == [
+        "  @ db/pool.yaml", "  - max: 50", "  + max: 10", "  @ README.md", "  + own",
+    ]  # fmt: skip
+    assert "files=README.md | docs" in evidence.content[4]
+
+
 async def test_ndjson_with_a_broken_line_and_null_fields_is_read(write: Writer, ask: Asker) -> None:
     text = f'{{"sha": "{POOL}", "timestamp": "2026-03-04T11:00:00Z", "message": null, "diff": null}}\n{{"sha": \n'
     evidence = await ask(write({"context/commits.ndjson": text}), "list_changes", change_kind="COMMIT")

@@ -7,7 +7,7 @@ message, file and diff, and an id `<source>:<number>:<what>`: no such id begins 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from tools.canonical import fold, iso_utc
@@ -16,8 +16,6 @@ LEAST_SHA = 7
 """How many characters of a SHA name its commit, as on the frozen side."""
 MAX_FILES = 50
 MAX_MESSAGE = 4_000
-_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-_OWN_DIFF = "#diff"
 
 
 @dataclass(frozen=True)
@@ -165,17 +163,9 @@ def is_sha(text: str) -> bool:
 
 
 def as_documents(records: Recorded) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the records as the commits, deploys and flags of an incident directory.
-
-    What a release without a commit changed is found by the frozen side as the commit whose id begins with the
-    release's; it is dated to the epoch, so that no window lists it as a commit of its own.
-    """
-    own = [
-        Commit(f"{one.change_id}{_OWN_DIFF}", _NEVER, one.message, one.files, one.diff)
-        for one in {one.change_id: one for one in records.deploys if one.message or one.diff}.values()
-    ]
+    """Return the records as the commits, deploys and flags of an incident directory."""
     return {
-        "commits": [_commit(one) for one in (*records.commits, *own)],
+        "commits": [_commit(one) for one in records.commits],
         "deploys": [_deploy(one) for one in records.deploys],
         "flags": [_flag(one) for one in records.flags],
     }
@@ -185,10 +175,8 @@ def _commit(one: Commit) -> Mapping[str, Any]:
     return {
         "sha": one.sha,
         "timestamp": iso_utc(one.at),
-        "message": one.message[:MAX_MESSAGE],
-        "files_changed": [shown_path(path) for path in one.files[:MAX_FILES]],
-        "diff": one.diff or None,
         "service": ",".join(one.services) or None,
+        **_content(one),
     }
 
 
@@ -198,6 +186,15 @@ def _deploy(one: Deploy) -> Mapping[str, Any]:
         "service": one.service,
         "commit_sha": one.change_id,
         "version": "@".join(part for part in (one.version, one.environment) if part) or None,
+        **_content(one),
+    }
+
+
+def _content(one: Commit | Deploy) -> Mapping[str, Any]:
+    return {
+        "message": one.message[:MAX_MESSAGE] or None,
+        "files_changed": [shown_path(path) for path in one.files[:MAX_FILES]],
+        "diff": one.diff or None,
     }
 
 

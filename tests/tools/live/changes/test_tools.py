@@ -11,7 +11,7 @@ from tests.tools.live.changes.asking import get_change, heads, list_changes, too
 from tests.tools.live.changes.conftest import INCIDENT
 from tests.tools.live.conformance import ask
 from tools.base import IncidentContext, SourceFailure
-from tools.live.changes.records import Commit, Deploy, Flag, Recorded, as_documents
+from tools.live.changes.records import Commit, Deploy, Flag, Recorded
 from tools.live.changes.source import ListedSource
 from tools.live.changes.tools import tools_of
 from tools.live.source import Probe
@@ -216,11 +216,14 @@ async def test_hostile_names_stay_in_their_fields() -> None:
     assert not any(mark in "".join(evidence.content) for mark in "\n\u202e\x1b")
 
 
-def test_a_release_without_a_commit_stands_in_no_window_as_a_commit() -> None:
+async def test_a_release_without_a_commit_is_one_deploy_with_what_it_changed() -> None:
     release = Deploy("nacos:7:g/x", "stock", at(10), message="m", files=("g/x",), diff="+++ b/g/x\n+a: 1")
-    documents = as_documents(Recorded(deploys=(release,)))
-    assert [one["commit_sha"] for one in documents["deploys"]] == ["nacos:7:g/x"]
-    assert [one["timestamp"] for one in documents["commits"]] == ["1970-01-01T00:00:00Z"]
+    evidence = await list_changes({"nacos": Told(Recorded(deploys=(release,)))})
+    assert evidence.content == (
+        "change kind=DEPLOY id=nacos:7:g/x service=stock at=2026-03-04T10:00:00Z version=- files=g/x | m",
+        "  @ g/x",
+        "  + a: 1",
+    )
 
 
 @pytest.mark.parametrize(
