@@ -1,29 +1,41 @@
-"""How `find_log_signatures` and `search_logs` behave over a Loki of tens of millions of lines.
+"""How `find_log_signatures` and `search_logs` behave over very many lines.
 
-Run it from the checkout: `python -m tests.benchmarks.live_logs [MILLIONS]`. The server is the tests' own, in a process
-of its own, so that the memory shown is that of the asking side; it makes its lines up as they are asked for. How long
-a real Loki takes depends on its disks: what is shown is how much is asked of it, and what it costs us.
+Run it from the checkout: `python -m tests.benchmarks.live_logs loki|opensearch MILLIONS`. The servers are processes of
+their own, so that the memory shown is that of the asking side. Loki is the tests' own and makes its lines up as they
+are asked for; OpenSearch's API keeps every document in memory and looks at each for every question. How long a real
+store takes depends on its disks and indices: what is shown is how much is asked of it, and what it costs us.
 """
 
 import asyncio
+import json
 import multiprocessing
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection
+
+import httpx
+from osmem_server import OsmemServer  # type: ignore[import-untyped]
 
 from tests.live.servers.loki import LokiStore, Repeated, Stream, serving_loki
 from tools.base import IncidentContext
 from tools.live.logs import tools_of
-from tools.live.logs.settings import LokiSettings
+from tools.live.logs.settings import ElasticsearchSettings, LokiSettings
 from tools.vocabulary import Evidence
 
 AS_OF = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 HOURS = 7
 ONSET = AS_OF - timedelta(minutes=40)
 SERVICES = 20
+_BULK = 5_000
+_MAPPING = {
+    "@timestamp": {"type": "date"},
+    "message": {"type": "text"},
+    "service": {"properties": {"name": {"type": "keyword"}}},
+    "log": {"properties": {"level": {"type": "keyword"}}},
+}
 _INFO = (
     "GET /api/items/{0} 200 in {1}ms", "order {0} accepted for customer {1}", "cache hit ratio {1}% over {0} keys",
     "consumed offset {0} of partition {1}", "session {0} renewed for {1}s",
@@ -75,32 +87,70 @@ def _serve(millions: float, told: Connection) -> None:
             told.send(len(held.queries))
 
 
-def main(millions: float) -> None:
-    """Ask three questions and print seconds, requests, memory and the answers' heads."""
+def measure_loki(millions: float) -> None:
+    """Ask a Loki of the tests' own, which makes up its lines."""
     ours, theirs = multiprocessing.Pipe()
     server = multiprocessing.get_context("spawn").Process(target=_serve, args=(millions, theirs), daemon=True)
     server.start()
     url, lines = ours.recv()
-    sys.stdout.write(f"{lines:,} lines\n")
+    sys.stdout.write(f"Loki, {lines:,} lines\n")
+
+    def queries() -> int:
+        ours.send("queries")
+        return int(ours.recv())
+
     try:
-        asyncio.run(_measure(url, ours))
+        asyncio.run(_measure(LokiSettings(url=url, timeout_seconds=60), queries))
     finally:
         ours.send("end")
         server.join()
 
 
-async def _measure(url: str, server: Connection) -> None:
-    source = LokiSettings(url=url, timeout_seconds=60).open("loki")
+def measure_opensearch(millions: float) -> None:
+    """Ask a server of OpenSearch's API that keeps every document in memory."""
+    with OsmemServer.start(japanese=False) as server:
+        began = time.perf_counter()
+        lines = _filled(server.url, store(millions))
+        sys.stdout.write(f"OpenSearch API, {lines:,} documents, filled in {time.perf_counter() - began:.0f} s\n")
+        settings = ElasticsearchSettings(url=server.url, index="logs-*", timeout_seconds=60)
+        asyncio.run(_measure(settings, lambda: 0))
+
+
+def _filled(url: str, held: LokiStore) -> int:
+    documents = 0
+    with httpx.Client(base_url=url, timeout=120) as client:
+        client.put("/logs-1", json={"mappings": {"properties": _MAPPING}}).raise_for_status()
+        for stream in held.streams:
+            times = next(times for _, times in stream.lines.texts())
+            for first in range(0, len(times), _BULK):
+                numbers = range(first, min(len(times), first + _BULK))
+                rows = "".join(f'{{"index":{{}}}}\n{json.dumps(_document(stream, at))}\n' for at in numbers)
+                client.post("/logs-1/_bulk", content=rows, headers={"Content-Type": "application/x-ndjson"})
+                documents += len(numbers)
+        client.post("/logs-1/_refresh")
+    return documents
+
+
+def _document(stream: Stream, number: int) -> dict[str, object]:
+    assert isinstance(stream.lines, Repeated)
+    at = stream.lines.first + number * stream.lines.every
+    return {
+        "@timestamp": at // 10**6,
+        "message": stream.lines.text(number),
+        "service": {"name": stream.labels["service_name"]},
+        "log": {"level": stream.labels["level"]},
+    }
+
+
+async def _measure(settings: LokiSettings | ElasticsearchSettings, queries: Callable[[], int]) -> None:
+    source = settings.open("logs")
     incident = IncidentContext(as_of=AS_OF, zone="UTC")
     for name, given in _questions():
-        tool = next(one for one in tools_of({"loki": source}) if one.name == name)
+        tool = next(one for one in tools_of({"logs": source}) if one.name == name)
         arguments = tool.arguments(**{field: given.get(field) for field in tool.arguments.model_fields})
-        server.send("queries")
-        before, began = server.recv(), time.perf_counter()
+        before, began = queries(), time.perf_counter()
         evidence = await tool.collect(tool.normalize(arguments, incident), arguments, incident)
-        seconds = time.perf_counter() - began
-        server.send("queries")
-        _show(name, given, evidence, seconds, server.recv() - before)
+        _show(name, given, evidence, time.perf_counter() - began, queries() - before)
     await source.close()
 
 
@@ -113,7 +163,7 @@ def _questions() -> Iterator[tuple[str, dict[str, str | int]]]:
 def _show(name: str, given: dict[str, str | int], evidence: Evidence, seconds: float, queries: int) -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     sys.stdout.write(
-        f"\n{name} {given}: {seconds:.1f} s, {queries} queries, peak memory {memory:.0f} MB, "
+        f"\n{name} {given}: {seconds:.1f} s, {queries or '?'} queries, peak memory {memory:.0f} MB, "
         f"truncated={evidence.truncated} notes={evidence.notes}\n"
     )
     for line in evidence.content[:16]:
@@ -121,4 +171,5 @@ def _show(name: str, given: dict[str, str | int], evidence: Evidence, seconds: f
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 10)
+    measure = {"loki": measure_loki, "opensearch": measure_opensearch}[sys.argv[1]]
+    measure(float(sys.argv[2]))

@@ -169,7 +169,7 @@ async def test_counts_are_of_the_slices_asked_for_with_their_edges(cluster: str,
 
 
 async def test_a_rare_new_error_is_found_beneath_known_ones(cluster: str) -> None:
-    known = repeated(Line(AS_OF - timedelta(hours=6), "pay", "ERROR", "retrying payment {} again"), 5_000, until=UNTIL)
+    known = repeated(Line(AS_OF - timedelta(hours=6), "pay", "ERROR", "retrying payment {} again"), 2_600, until=UNTIL)
     rare = repeated(Line(ONSET, "pay", "ERROR", "deadlock detected in ledger {}"), 4, until=AS_OF)
     fill(cluster, "loud-1", map(as_ecs, [*known, *rare]), ECS)
     async with opensearch(cluster, "loud-1") as source:

@@ -72,13 +72,15 @@ class Findings:
     candidates: list[Candidate] = field(default_factory=list)
     complete: bool = True
     uncounted: int = 0
+    late: bool = False
     failure: SourceFailure | None = None
 
     def notes(self) -> tuple[str, ...]:
         """Return codes of what was left out and why."""
         uncounted = (f"UNCOUNTED_SIGNATURES:{self.uncounted}",) if self.uncounted else ()
         failed = (f"INCOMPLETE:{self.failure.code.value}",) if self.failure else ()
-        return (*uncounted, *failed)
+        late = ("INCOMPLETE:TIME",) if self.late else ()
+        return (*uncounted, *failed, *late)
 
 
 async def discover(everywhere: Everywhere, question: LogQuestion, totals: Counts, reach: Reach) -> Findings:
@@ -89,6 +91,8 @@ async def discover(everywhere: Everywhere, question: LogQuestion, totals: Counts
     findings = Findings()
     late = asyncio.get_running_loop().time() + SECONDS
     for stratum in STRATA:
+        if _is_late(late, findings):
+            break
         try:
             await _explore(everywhere, stratum, stratum.of(question), totals, reach, findings, late)
         except SourceFailure as failure:
@@ -145,10 +149,9 @@ class _Peeling:
 
 async def _peel(work: _Peeling, rounds: int, left: Mapping[int, int], late: float) -> None:
     found: list[Candidate] = []
-    clock = asyncio.get_running_loop()
     window = replace(work.question, start=work.question.slice_bounds(WINDOW_BEGINS, SLICES)[0])
     for _ in range(rounds):
-        if not left or clock.time() > late:
+        if not left or _is_late(late, work.findings):
             break
         chosen = _spread(sorted(left))
         fresh = await _look(work, replace(window, without=tuple(work.explained)), chosen)
@@ -193,6 +196,14 @@ def _is_shared(candidate: Candidate, everything: Sequence[Seen]) -> bool:
     phrase = candidate.phrase
     others = (one for one in everything if one not in candidate.seen)
     return phrase is not None and any(holds(phrase, one.message) for one in others)
+
+
+def _is_late(late: float, findings: Findings) -> bool:
+    """Whether no time is left; what was found so far is then not complete."""
+    if asyncio.get_running_loop().time() <= late:
+        return False
+    findings.late, findings.complete = True, False
+    return True
 
 
 def _spread(slices: Sequence[int]) -> list[int]:

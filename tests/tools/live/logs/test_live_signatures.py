@@ -178,3 +178,11 @@ async def test_hostile_lines_are_clean_and_never_begin_a_line(texts: list[str], 
     assert not any(secret in whole for secret in ("Tr0ub4dor", "c2lnbmF0dXJl", "AKIAIOSFODNN7EXAMPLE", "13812345678"))
     assert whole.replace("\n", "").isprintable()
     assert clean_evidence(evidence, max_bytes=64_000).content == evidence.content
+
+
+async def test_where_time_runs_out_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.live.logs.discovering.SECONDS", -1.0)
+    evidence = await asked({"memory": MemoryLogs(loud())}, SIGNATURES)
+    assert evidence.status is EvidenceStatus.NO_EVIDENCE
+    assert evidence.truncated
+    assert "INCOMPLETE:TIME" in evidence.notes
