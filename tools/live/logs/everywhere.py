@@ -1,6 +1,6 @@
 """Several places that keep logs, asked as one for the length of one question.
 
-Source: issue of live evidence, "several backends of one kind at once"; decided contract, "Answers of tools". A place
+Source: decided contract, "Answers of tools". A place
 that fails is not asked again within the question; what it would have said is unknown, which `notes` and `partial` say.
 """
 
