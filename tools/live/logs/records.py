@@ -1,6 +1,7 @@
 """One log record as a live backend gave it: cleaned, masked and bounded before anything else sees it.
 
-Source: decided contract, "Answers of tools": masked and bounded before anything reaches a model. A record is made by `record_of` alone, so none that still holds a secret exists.
+Source: decided contract, "Answers of tools": masked and bounded before anything reaches a model. A record is made by
+`record_of` alone, so none that still holds a secret exists.
 """
 
 import json

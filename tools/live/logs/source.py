@@ -1,7 +1,8 @@
 """What a place that keeps logs can be asked: a few bounded questions that every such backend answers at its own side.
 
-There may be tens of millions of lines, so backends aggregate and little is fetched. A backend is one subclass of `LogSource`: `known`, `counts`, `records`, `paste` and what `Source` asks of everyone. What
-can be asked in fewer requests there (many counts at once) is overridden; all else is done above it.
+There may be tens of millions of lines, so backends aggregate and little is fetched. A backend is one subclass of
+`LogSource`: `known`, `counts`, `records`, `paste` and what `Source` asks of everyone. What can be asked in fewer
+requests there (many counts at once) is overridden; all else is done above it.
 
 Conditions of a `LogQuestion` are joined by AND. Every text in one is data: an adapter quotes it, whatever it holds.
 """
