@@ -118,7 +118,7 @@ async def _indexed(settings: EmbeddingSettings, shelves: "list[Shelf]") -> str:
             if isinstance(settings, MilvusSettings) and embedder is not None:
                 from tools.runbooks.milvus_indexing import update_collection
 
-                filled = await update_collection(settings, shelves, embedder, told)
+                filled = await update_collection(settings.access(), shelves, settings.choice(), embedder, told)
                 return (
                     f"{settings.collection}: {filled.sections} sections ({filled.added} added, {filled.removed} gone)"
                     f"{_unread(filled.unreadable)}"

@@ -16,13 +16,13 @@ import numpy as np
 from typing_extensions import override
 
 from tools.base import SourceFailure
+from tools.live.source import HttpAccess
 from tools.runbooks.centring import Centre, Matrix
 from tools.runbooks.embedding import Embedder, EmbedderChoice, MissingExtraError, embedder_for, optional
 from tools.runbooks.fusion import AskedWords, Candidate, ranked
 from tools.runbooks.library import MAX_SECTIONS, Found, Hit, Library
-from tools.runbooks.milvus_schema import SHOWN, choice_of, failure_of, quiet, section_of, tokens_of
+from tools.runbooks.milvus_schema import SHOWN, MilvusAccess, choice_of, failure_of, quiet, section_of, tokens_of
 from tools.runbooks.sections import Section
-from tools.runbooks.settings import MilvusSettings
 from tools.runbooks.words import asked_words
 from tools.vocabulary import SourceError
 
@@ -52,9 +52,13 @@ class _Known:
 class MilvusRunbooks(Library):
     """Runbooks in a collection that `tools.runbooks.milvus_indexing` filled."""
 
-    def __init__(self, settings: MilvusSettings, *, embedder: Embedder | None = None) -> None:
-        """Connects to nothing yet. `embedder` stands in for the one that the collection names."""
-        self._settings = settings
+    def __init__(
+        self, access: MilvusAccess, embedding: HttpAccess | None = None, *, embedder: Embedder | None = None
+    ) -> None:
+        """Connects to nothing yet. `embedding` reaches the embedding endpoint where the collection was made with one;
+        `embedder` stands in for the one that the collection names."""
+        self._access = access
+        self._embedding = embedding
         self._given = embedder
         self._made: Embedder | None = None
         self._client: tuple[asyncio.AbstractEventLoop, Any] | None = None
@@ -87,7 +91,7 @@ class MilvusRunbooks(Library):
         """Return what is awaited within the bound; raises SourceFailure for whatever the client raises."""
         code: SourceError | None = None
         try:
-            async with asyncio.timeout(self._settings.timeout_seconds):
+            async with asyncio.timeout(self._access.timeout_seconds):
                 return await answer
         except TimeoutError:
             code = SourceError.BACKEND_TIMEOUT
@@ -121,13 +125,13 @@ class MilvusRunbooks(Library):
     async def _find(self, field: str, sought: str | list[float], condition: str) -> list[dict[str, Any]]:
         client = self._connected()
         found = await client.search(
-            self._settings.collection,
+            self._access.collection,
             data=[sought],
             anns_field=field,
             limit=CANDIDATES,
             filter=condition,
             output_fields=[*SHOWN, "words", "han", "vector"],
-            timeout=self._settings.timeout_seconds,
+            timeout=self._access.timeout_seconds,
         )
         return [dict(hit) for hit in found[0]]
 
@@ -137,10 +141,10 @@ class MilvusRunbooks(Library):
 
     async def _query(self, condition: str, fields: list[str], **bounds: int) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = await self._connected().query(
-            self._settings.collection,
+            self._access.collection,
             filter=condition,
             output_fields=fields,
-            timeout=self._settings.timeout_seconds,
+            timeout=self._access.timeout_seconds,
             **bounds,
         )
         return rows
@@ -148,7 +152,7 @@ class MilvusRunbooks(Library):
     async def _knowing(self) -> _Known:
         if self._known is None or time.monotonic() - self._known.at > _FRESH_SECONDS:
             description = await self._connected().describe_collection(
-                self._settings.collection, timeout=self._settings.timeout_seconds
+                self._access.collection, timeout=self._access.timeout_seconds
             )
             samples = [await self._query(script, ["vector"], limit=_SAMPLE) for script in _SCRIPTS]
             self._known = _Known(
@@ -166,7 +170,7 @@ class MilvusRunbooks(Library):
             pymilvus = optional("pymilvus", extra="milvus")
             quiet()
             client = pymilvus.AsyncMilvusClient(
-                self._settings.url, token=self._settings.secret(), timeout=self._settings.timeout_seconds
+                self._access.url, token=self._access.secret(), timeout=self._access.timeout_seconds
             )
             self._client = (loop, client)
         return self._client[1]
@@ -176,7 +180,7 @@ class MilvusRunbooks(Library):
             return self._given
         if self._made is None:
             try:
-                self._made = embedder_for(choice, self._settings.embedding_access())
+                self._made = embedder_for(choice, self._embedding)
             except (MissingExtraError, ValueError):
                 raise SourceFailure(SourceError.BACKEND_UNAVAILABLE) from None
         if self._made is None:

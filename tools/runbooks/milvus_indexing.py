@@ -11,9 +11,10 @@ from typing import Any
 
 from tools.base import SourceFailure
 from tools.runbooks.centring import is_han
-from tools.runbooks.embedding import BATCH, Embedder, optional
+from tools.runbooks.embedding import BATCH, Embedder, EmbedderChoice, optional
 from tools.runbooks.milvus_schema import (
     PROPERTY,
+    MilvusAccess,
     OtherEmbedderError,
     choice_of,
     described,
@@ -24,7 +25,6 @@ from tools.runbooks.milvus_schema import (
     schema_of,
 )
 from tools.runbooks.sections import Section
-from tools.runbooks.settings import MilvusSettings
 from tools.runbooks.shelves import Progress, Shelf, embedded_text, entries, silent
 from tools.vocabulary import SourceError
 
@@ -42,14 +42,18 @@ class MilvusReport:
 
 
 async def update_collection(
-    settings: MilvusSettings, shelves: Sequence[Shelf], embedder: Embedder, progress: Progress = silent
+    access: MilvusAccess,
+    shelves: Sequence[Shelf],
+    choice: EmbedderChoice,
+    embedder: Embedder,
+    progress: Progress = silent,
 ) -> MilvusReport:
     """Make the collection hold exactly the sections of `shelves`; an interrupted run is gone on with by the next.
 
     Raises NotADirectoryError, OtherEmbedderError, MissingExtraError, and SourceFailure of Milvus or of the embedder.
     """
     wanted, unreadable = _read(shelves, progress)
-    collection = _Collection(settings)
+    collection = _Collection(access, choice)
     try:
         stored = collection.stored()
         missing = [chunk for key, chunk in wanted.items() if key not in stored]
@@ -67,15 +71,15 @@ async def update_collection(
 class _Collection:
     """The collection that is filled; its client's failures are raised as SourceFailure. Blocking I/O."""
 
-    def __init__(self, settings: MilvusSettings) -> None:
+    def __init__(self, access: MilvusAccess, choice: EmbedderChoice) -> None:
         pymilvus = optional("pymilvus", extra="milvus")
         quiet()
-        self._name = settings.collection
-        self._choice = settings.choice()
-        self._seconds = settings.timeout_seconds
-        secret = settings.secret()
+        self._name = access.collection
+        self._choice = choice
+        self._seconds = access.timeout_seconds
+        secret = access.secret()
         with _told():
-            self._client = pymilvus.MilvusClient(settings.url, token=secret, timeout=self._seconds)
+            self._client = pymilvus.MilvusClient(access.url, token=secret, timeout=self._seconds)
 
     def stored(self) -> set[str]:
         """Return the keys of all sections; nothing where there's no collection. Raises OtherEmbedderError."""

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tools.base import SourceFailure
@@ -29,6 +30,20 @@ _GRPC = {
     "DEADLINE_EXCEEDED": SourceError.BACKEND_TIMEOUT,
     "INVALID_ARGUMENT": SourceError.QUERY_REJECTED,
 }
+
+
+@dataclass(frozen=True)
+class MilvusAccess:
+    """Where a collection is and how it lets us in; none of it is ever shown.
+
+    `secret` returns the token, empty where there is none; it is asked at each connection, so that a renewed file works,
+    and raises SourceFailure(ACCESS_DENIED).
+    """
+
+    url: str
+    collection: str
+    secret: Callable[[], str] = str
+    timeout_seconds: float = 10.0
 
 
 class OtherEmbedderError(Exception):

@@ -11,6 +11,7 @@ from tools.vocabulary import EvidenceKind
 
 if TYPE_CHECKING:
     from tools.runbooks.embedding import EmbedderChoice
+    from tools.runbooks.milvus_schema import MilvusAccess
     from tools.runbooks.tools import RunbookSource
 
 
@@ -112,8 +113,13 @@ class MilvusSettings(EmbeddingSettings):
             raise ValueError("one of token and token-file is enough")
         return self
 
-    def secret(self) -> str:
-        """Return the token, empty where there is none; raises SourceFailure(ACCESS_DENIED) for a file without one."""
+    def access(self) -> "MilvusAccess":
+        """Return where the collection is and how it lets us in."""
+        from tools.runbooks.milvus_schema import MilvusAccess
+
+        return MilvusAccess(self.url, self.collection, self._secret, self.timeout_seconds)
+
+    def _secret(self) -> str:
         return secret_of(self.token, self.token_file) or ""
 
     @override
@@ -124,4 +130,4 @@ class MilvusSettings(EmbeddingSettings):
         from tools.runbooks.milvus import MilvusRunbooks
         from tools.runbooks.tools import RunbookSource
 
-        return RunbookSource(name, MilvusRunbooks(self))
+        return RunbookSource(name, MilvusRunbooks(self.access(), self.embedding_access()))
