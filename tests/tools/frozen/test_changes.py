@@ -164,7 +164,7 @@ async def test_deploys_without_recorded_commits_are_told(write: Writer, ask: Ask
 
 async def test_a_release_that_no_commit_made_tells_its_own_change(write: Writer, ask: Asker) -> None:
     release = {
-        "timestamp": "2026-03-04T11:40:00Z", "service": "web", "commit_sha": "config:7", "message": "shorter wait",
+        "timestamp": "2026-03-04T11:40:00Z", "service": "web", "commit_sha": "config:7", "message": "shorter",
         "files": ["web.yaml"], "diff": "-wait: 9\n+wait: 1",
     }  # fmt: skip
     directory = write({**FILES, "context/deploys.json": [release]})
@@ -174,7 +174,7 @@ async def test_a_release_that_no_commit_made_tells_its_own_change(write: Writer,
         await ask(write({"context/deploys.json": [release]}), "list_changes", change_kind="DEPLOY"),
     ):
         assert evidence.content == (
-            "change kind=DEPLOY id=config:7 service=web at=2026-03-04T11:40:00Z version=- files=web.yaml | shorter wait",
+            "change kind=DEPLOY id=config:7 service=web at=2026-03-04T11:40:00Z version=- files=web.yaml | shorter",
             "  @ web.yaml",
             "  - wait: 9",
             "  + wait: 1",

@@ -15,13 +15,13 @@ from urllib.parse import quote
 from typing_extensions import override
 
 from tools.base import SourceFailure
-from tools.live.changes.concurrent import all_of
 from tools.live.changes.diffs import WHOLE_LINES, items_diff, unified
 from tools.live.changes.ownership import Ownership
 from tools.live.changes.reading import mapping, objects, text
 from tools.live.changes.records import Deploy, Recorded, joined
 from tools.live.changes.source import ChangeSource
 from tools.live.changes.times import utc
+from tools.live.concurrency import in_turns
 from tools.live.source import Probe
 from tools.live.transport import Transport
 from tools.vocabulary import ChangeKind, Scope, SourceError
@@ -120,12 +120,12 @@ class ApolloSource(ChangeSource):
         return "/openapi/v1/envs/{}/apps/{}/clusters/{}/namespaces".format(*parts)
 
     async def _since(self, start: datetime) -> Recorded:
-        known = [one for app in await all_of(self._of_app, self._apps) for one in app]
+        known = [one for app in await in_turns(self._of_app, self._apps) for one in app]
 
         async def of(namespace: Namespace) -> Recorded:
             return await self._released(namespace, start)
 
-        return joined(await all_of(of, known))
+        return joined(await in_turns(of, known))
 
     async def _of_app(self, app: str) -> list[Namespace]:
         if self._namespaces:

@@ -11,12 +11,12 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from tools.live.changes.concurrent import all_of
 from tools.live.changes.diffs import BRIEF_LINES, WHOLE_LINES, FileDiff, unified
 from tools.live.changes.ownership import Ownership
 from tools.live.changes.reading import objects
 from tools.live.changes.records import Commit, Deploy, Recorded, is_sha, joined
 from tools.live.changes.source import ChangeSource
+from tools.live.concurrency import in_turns
 from tools.live.source import Probe
 from tools.live.transport import Answer, Transport
 from tools.vocabulary import ChangeKind
@@ -119,7 +119,7 @@ class Forge(ChangeSource):
         async def of(project: Project) -> Recorded:
             return await self._window(project, start, end)
 
-        return joined(await all_of(of, self._projects))
+        return joined(await in_turns(of, self._projects))
 
     @override
     async def change(self, folded: str) -> Recorded:
@@ -132,7 +132,7 @@ class Forge(ChangeSource):
                 return Recorded()
             return Recorded((commit,), tuple(await self.deployed_of(project, commit.sha)))
 
-        return joined(await all_of(of, self._projects))
+        return joined(await in_turns(of, self._projects))
 
     @override
     async def carried(self, deploy: Deploy, *, whole: bool = False) -> tuple[Commit, ...]:
@@ -164,7 +164,7 @@ class Forge(ChangeSource):
             found = await self._commit(project, one.sha, BRIEF_LINES)
             return found or Commit(one.sha, one.at, one.message)
 
-        return await all_of(of, listed)
+        return await in_turns(of, listed)
 
     async def _commit(self, project: Project, sha: str, limit: int) -> Commit | None:
         found = self._details.get((project.name, sha)) or await self.detail(project, sha)

@@ -12,13 +12,13 @@ from typing_extensions import override
 
 from tools.base import SourceFailure
 from tools.canonical import iso_utc
-from tools.live.changes.concurrent import all_of
 from tools.live.changes.diffs import FileDiff, patch_lines
 from tools.live.changes.forge import LONGEST_DEPLOY, MAX_PAGES, PAGE, Forge, Listed, Project, in_order
 from tools.live.changes.reading import inside, mapping, objects, some, text
 from tools.live.changes.records import Deploy
 from tools.live.changes.source import window_of
 from tools.live.changes.times import utc
+from tools.live.concurrency import in_turns
 from tools.live.transport import Answer, Params
 from tools.vocabulary import Scope, SourceError
 
@@ -113,7 +113,7 @@ class GitHubSource(Forge):
             went_live = min((at for at in times if at is not None), default=None)
             return self._deploy(project, row, went_live) if went_live else None
 
-        return [one for one in await all_of(of, rows) if one]
+        return [one for one in await in_turns(of, rows) if one]
 
     def _deploy(self, project: Project, row: Mapping[str, Any], at: datetime) -> Deploy | None:
         sha, ref, environment = (text(row.get(key)) for key in ("sha", "ref", "environment"))

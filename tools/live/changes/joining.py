@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from tools.base import SourceFailure
 from tools.canonical import fold
-from tools.live.changes.concurrent import all_of
 from tools.live.changes.records import Commit, Deploy, Recorded, is_sha, joined, same_sha
 from tools.live.changes.source import ChangeSource
+from tools.live.concurrency import in_turns
 from tools.vocabulary import ChangeKind
 
 MAX_JOINED = 30
@@ -44,7 +44,7 @@ async def with_carried(found: Recorded, sources: Mapping[str, ChangeSource], *, 
     async def brought_by(deploy: Deploy) -> tuple[tuple[Commit, ...], tuple[str, ...]]:
         return await _brought(deploy, nearest, whole, deadline)
 
-    told = await all_of(brought_by, wanted)
+    told = await in_turns(brought_by, wanted)
     brought = {id(deploy): commits for deploy, (commits, _) in zip(wanted, told, strict=True)}
     deploys = [one for deploy in found.deploys for one in _shipped(deploy, brought.get(id(deploy), ()))]
     commits = tuple(commit for found_now in brought.values() for commit in found_now)

@@ -17,13 +17,13 @@ from typing_extensions import override
 
 from tools.base import SourceFailure
 from tools.canonical import fold
-from tools.live.changes.concurrent import all_of
 from tools.live.changes.diffs import BRIEF_LINES, WHOLE_LINES, text_diff, unified
 from tools.live.changes.ownership import Ownership
 from tools.live.changes.reading import inside, mapping, some, text
 from tools.live.changes.records import Deploy, Recorded, joined
 from tools.live.changes.source import ChangeSource
 from tools.live.changes.times import utc
+from tools.live.concurrency import in_turns
 from tools.live.source import Probe
 from tools.live.transport import Transport
 from tools.vocabulary import ChangeKind, Scope, SourceError
@@ -141,7 +141,7 @@ class NacosSource(ChangeSource):
             deploys = await self._released(config, entries, wanted[:MAX_TOLD], BRIEF_LINES)
             return Recorded(deploys=tuple(deploys), truncated=more or len(wanted) > MAX_TOLD)
 
-        told = await all_of(of, configs)
+        told = await in_turns(of, configs)
         names = frozenset(service for one in configs if (service := self._service(one)))
         return joined([*told, Recorded(services=names, truncated=cut)])
 
@@ -219,7 +219,7 @@ class NacosSource(ChangeSource):
             answer = await self._ask(self._dialect.history, {"nid": number, **self._names(config)})
             return text(mapping(answer).get("content"))
 
-        contents = dict(zip(numbers, await all_of(content, numbers), strict=True))
+        contents = dict(zip(numbers, await in_turns(content, numbers), strict=True))
         current = await self._current(config) if any(one.number not in after for one in wanted) else ""
         deploys = []
         for entry in wanted:

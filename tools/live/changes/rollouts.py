@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from tools.live.changes.concurrent import all_of
 from tools.live.changes.diffs import WHOLE_LINES, items_diff, unified
 from tools.live.changes.flattening import flat
 from tools.live.changes.images import versions_of
@@ -22,6 +21,7 @@ from tools.live.changes.reading import inside, mapping, objects, some, text
 from tools.live.changes.records import Deploy, Recorded, joined
 from tools.live.changes.source import ListedSource
 from tools.live.changes.times import utc
+from tools.live.concurrency import in_turns
 from tools.live.source import Probe
 from tools.live.transport import Transport
 from tools.vocabulary import ChangeKind, Scope
@@ -65,7 +65,7 @@ class RolloutsSource(ListedSource):
 
     @override
     async def listed(self) -> Recorded:
-        return joined(await all_of(self._namespace, self._namespaces))
+        return joined(await in_turns(self._namespace, self._namespaces))
 
     @override
     def paste(self, scope: Scope) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tools.base import SourceFailure
 from tools.canonical import fold
-from tools.live.metrics.concurrency import each
+from tools.live.concurrency import in_turns
 from tools.live.metrics.prometheus import Prometheus, Span
 from tools.live.metrics.promql import Selection
 from tools.live.metrics.spelling import selector
@@ -56,7 +56,7 @@ async def find_service(source: Prometheus, asked: str, span: Span) -> tuple[Serv
         return tuple(
             ServiceSeries(label, value, short_name(value), frozenset()) for label, value in _named(earlier, asked)
         )
-    names = await each(
+    names = await in_turns(
         lambda one: source.label_values(_NAME, [selector(None, [(one[0], "=", one[1])])], span),
         found,
     )
@@ -74,7 +74,7 @@ async def metric_names(source: Prometheus, span: Span) -> frozenset[str]:
 async def labels_of(source: Prometheus, selectors: Iterable[str], span: Span) -> dict[str, frozenset[str]]:
     """Return, for each selector, the names of the labels that its series have."""
     asked = list(dict.fromkeys(selectors))
-    found = await each(lambda one: source.label_names([one], span), asked)
+    found = await in_turns(lambda one: source.label_names([one], span), asked)
     return {one: frozenset(labels) for one, labels in zip(asked, found, strict=True)}
 
 
@@ -131,7 +131,7 @@ def short_name(value: str) -> str:
 async def _service_values(source: Prometheus, span: Span) -> dict[str, list[str]]:
     names = set(await source.label_names([], span))
     labels = [one for one in source.service_labels if one in names]
-    values = await each(lambda label: source.label_values(label, [], span), labels)
+    values = await in_turns(lambda label: source.label_values(label, [], span), labels)
     return dict(zip(labels, values, strict=True))
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tools.base import SourceFailure
+from tools.live.concurrency import in_turns
 from tools.live.labels import service_of
-from tools.live.metrics.concurrency import each
 from tools.live.metrics.discovery import narrowing_labels, ranked_labels, short_name
 from tools.live.metrics.prometheus import Prometheus
 from tools.live.metrics.replies import Matrix, RawSeries
@@ -62,7 +62,7 @@ async def run(source: Prometheus, frame: Frame, plans: Sequence[Plan], sampled: 
     Where two plans give the same series (one name, one service), the earlier plan's is kept.
     """
     grid = sampled.grid(frame)
-    matrices = await each(lambda plan: source.range(plan.query, grid, sampled.step), plans)
+    matrices = await in_turns(lambda plan: source.range(plan.query, grid, sampled.step), plans)
     told: dict[tuple[str, str, tuple[tuple[str, str], ...]], Measured] = {}
     for plan, matrix in zip(plans, matrices, strict=True):
         for raw in matrix.series:

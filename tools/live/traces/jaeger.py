@@ -17,10 +17,11 @@ from typing_extensions import override
 
 from tools.base import SourceFailure
 from tools.canonical import fold
+from tools.live.concurrency import in_turns
 from tools.live.source import Probe
 from tools.live.traces.jaeger_spans import records_of, warned
 from tools.live.traces.sampling import Brief, Finder, Look, Looked, Sample, Wanted, merged, sampled
-from tools.live.traces.source import FoundSpans, SpanRecord, TraceQuestion, TraceSource, in_turns, within_bounds
+from tools.live.traces.source import FoundSpans, SpanRecord, TraceQuestion, TraceSource, within_bounds
 from tools.live.transport import Transport
 from tools.names import near
 from tools.vocabulary import Scope, SourceError
@@ -69,7 +70,7 @@ class Jaeger(TraceSource):
         """Return what to search for; raises SourceFailure(UNKNOWN_SELECTOR) where no service knows the operation."""
         if question.operation is None:
             return [(service, None) for service in services]
-        answers = await in_turns([partial(self._operations, service) for service in services])
+        answers = await in_turns(self._operations, services)
         told = dict(zip(services, answers, strict=True))
         targets: list[Target] = [
             (service, name) for service, names in told.items() for name in names if fold(name) == question.operation
@@ -109,9 +110,10 @@ class _Reading:
 
     def finder(self, target: Target) -> Finder:
         """Return how to look for the traces of a target."""
-        return partial(self._find, target)
+        return partial(self.find, target)
 
-    async def _find(self, target: Target, look: Look) -> Looked:
+    async def find(self, target: Target, look: Look) -> Looked:
+        """Search for traces of a target."""
         content, limit = await self._searched(target, look)
         errors = len(_errors(content))
         found = [trace for trace in _items(content) if isinstance(trace, dict)]
@@ -141,13 +143,10 @@ async def _sampled(reading: _Reading, targets: Sequence[Target], question: Trace
     if len(targets) == 1:
         return await sampled(reading.finder(targets[0]), question, LIMIT)
     look = Look(Wanted.FAILED, question.start, question.end, LIMIT_OF_MANY)
-    failed = await in_turns([partial(reading.finder(target), look) for target in targets])
+    failed = await in_turns(lambda target: reading.find(target, look), targets)
     order = sorted(range(len(targets)), key=lambda at: -len(failed[at].briefs))
     samples = await in_turns(
-        [
-            partial(sampled, reading.finder(targets[at]), question, LIMIT_OF_MANY, failed[at])
-            for at in order[:MAX_FOLLOWED]
-        ]
+        lambda at: sampled(reading.finder(targets[at]), question, LIMIT_OF_MANY, failed[at]), order[:MAX_FOLLOWED]
     )
     return merged([*samples, *(Sample(failing=failed[at].briefs, complete=False) for at in order[MAX_FOLLOWED:])])
 

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import partial
 from statistics import median
 
-from tools.live.traces.source import TraceQuestion, in_turns
+from tools.live.concurrency import in_turns
+from tools.live.traces.source import TraceQuestion
 
 SLOWER = 2.0
 """A trace is looked for as slow where it takes this many times the usual; as the frozen tool's `SLOW`."""
@@ -107,7 +107,7 @@ async def sampled(find: Finder, question: TraceQuestion, limit: int, failed: Loo
     first, unsure = await _first(find, start, failed, limit) if failed.cut and failed.briefs else ((), None)
     middle = start + (end - start) / 2
     looks = [Look(Wanted.ANY, start, middle, limit), Look(Wanted.ANY, middle, end, limit)]
-    before, after = await in_turns([partial(find, look) for look in looks])
+    before, after = await in_turns(find, looks)
     usual = [brief.duration_ms for brief in (before.briefs or after.briefs)]
     whole = not (before.cut or after.cut)
     slow = Looked((), cut=False)

@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from tools.base import SourceFailure
 from tools.canonical import fold
+from tools.live.concurrency import in_turns
 from tools.live.source import Probe
 from tools.live.traces.sampling import Brief, Look, Looked, Sample, Wanted, merged, sampled
 from tools.live.traces.skywalking_graphql import (
@@ -30,7 +31,7 @@ from tools.live.traces.skywalking_graphql import (
     spans_query,
 )
 from tools.live.traces.skywalking_spans import records_of, service_name
-from tools.live.traces.source import FoundSpans, SpanRecord, TraceQuestion, TraceSource, in_turns, within_bounds
+from tools.live.traces.source import FoundSpans, SpanRecord, TraceQuestion, TraceSource, within_bounds
 from tools.live.transport import Transport
 from tools.names import near
 from tools.vocabulary import Scope, SourceError
@@ -69,7 +70,7 @@ class SkyWalking(TraceSource):
         reading = _Reading(self._transport, _zone((await self._asked(CLOCK)).data), grouped=_grouped(question.service))
         targets = await self._targets(question, reading.zone)
         samples = await in_turns(
-            [partial(sampled, partial(reading.find, one), question, LIMIT) for one in targets[:MAX_TARGETS]]
+            lambda target: sampled(partial(reading.find, target), question, LIMIT), targets[:MAX_TARGETS]
         )
         sample = merged([*samples, Sample(complete=len(targets) <= MAX_TARGETS)])
         traces = await reading.traces(sample.trace_ids)
@@ -87,7 +88,8 @@ class SkyWalking(TraceSource):
             return [{"serviceId": one} for one in services.values()]
         if len(services) > MAX_SERVICES:
             raise SourceFailure(SourceError.QUERY_REJECTED, near_names=tuple(sorted(services)), field="service")
-        found = await in_turns([partial(self._endpoints, one, question.operation) for one in services.values()])
+        operation = question.operation
+        found = await in_turns(lambda service: self._endpoints(service, operation), services.values())
         targets: list[Target] = [
             {"serviceId": service, "endpointId": identifier}
             for service, endpoints in zip(services.values(), found, strict=True)
@@ -180,7 +182,7 @@ class _Reading:
     async def traces(self, trace_ids: Sequence[str]) -> list[list[SpanRecord]]:
         """Return the spans of each trace, none where the server has them no more."""
         batches = [trace_ids[at : at + _BATCH] for at in range(0, len(trace_ids), _BATCH)]
-        return [spans for batch in await in_turns([partial(self._batch, one) for one in batches]) for spans in batch]
+        return [spans for batch in await in_turns(self._batch, batches) for spans in batch]
 
     async def _batch(self, trace_ids: Sequence[str]) -> list[list[SpanRecord]]:
         """Several traces in one request; one by one where they are too large together."""

@@ -2,25 +2,22 @@
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from tools.base import SourceFailure
 from tools.live.source import Source
 from tools.live.transport import Transport
 from tools.vocabulary import Scope, SourceError
 
-Answered = TypeVar("Answered")
 SpanRecord = Mapping[str, Any]
 """One span in the form of docs/incident-format.md, part `traces`."""
 
 MAX_SPANS = 4_000
 """How many spans of one source are told from; what failed is kept first."""
-AT_ONCE = 4
-"""How many questions a backend is asked at the same time."""
 PATIENCE = 3.0
 """How many times the wait for one response the whole of a question may take: it needs several, one after another."""
 
@@ -85,22 +82,6 @@ class TraceSource(Source):
 
     async def close(self) -> None:
         await self._transport.close()
-
-
-async def in_turns(questions: Iterable[Callable[[], Awaitable[Answered]]]) -> list[Answered]:
-    """Return the answers in order; at most `AT_ONCE` are asked at a time. The first failure ends all of them."""
-    turns = asyncio.Semaphore(AT_ONCE)
-
-    async def asked(question: Callable[[], Awaitable[Answered]]) -> Answered:
-        async with turns:
-            return await question()
-
-    tasks = [asyncio.ensure_future(asked(question)) for question in questions]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
 
 
 def bounded(spans: Sequence[SpanRecord], room: int) -> list[SpanRecord]:

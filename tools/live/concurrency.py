@@ -1,4 +1,4 @@
-"""Several questions to one server at once, but not too many."""
+"""Several questions to one backend at once, but not too many."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -8,9 +8,10 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 AT_ONCE = 4
+"""How many questions of one kind a backend is asked at the same time."""
 
 
-async def each(ask: Callable[[Item], Awaitable[Result]], items: Iterable[Item]) -> list[Result]:
+async def in_turns(ask: Callable[[Item], Awaitable[Result]], items: Iterable[Item]) -> list[Result]:
     """Return what `ask` gives for each item, in order, at most four at once.
 
     The first failure cancels what is under way and is raised; so does a cancellation.

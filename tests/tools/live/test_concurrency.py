@@ -1,10 +1,10 @@
-"""Questions to one server go out together, but not too many, and none outlives the asking."""
+"""Questions to one backend go out together, but not too many, and none outlives the asking."""
 
 import asyncio
 
 import pytest
 
-from tools.live.metrics.concurrency import AT_ONCE, each
+from tools.live.concurrency import AT_ONCE, in_turns
 
 
 async def test_results_come_in_the_order_of_the_items() -> None:
@@ -13,7 +13,7 @@ async def test_results_come_in_the_order_of_the_items() -> None:
             await asyncio.sleep(0)
         return item * 2
 
-    assert await each(ask, range(10)) == [item * 2 for item in range(10)]
+    assert await in_turns(ask, range(10)) == [item * 2 for item in range(10)]
 
 
 async def test_no_more_than_a_few_are_under_way() -> None:
@@ -27,7 +27,7 @@ async def test_no_more_than_a_few_are_under_way() -> None:
         await asyncio.sleep(0)
         under_way.discard(item)
 
-    await each(ask, range(20))
+    await in_turns(ask, range(20))
     assert most == AT_ONCE
 
 
@@ -43,6 +43,6 @@ async def test_the_first_failure_ends_the_others() -> None:
             ended.append(item)
 
     with pytest.raises(ValueError, match="one"):
-        await each(ask, range(3))
+        await in_turns(ask, range(3))
     await asyncio.sleep(0)
     assert ended == [0, 2]
