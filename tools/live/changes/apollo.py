@@ -143,9 +143,9 @@ class ApolloSource(ChangeSource):
             )
             if answer.status == 404:
                 return await self._latest(namespace, start)
-            rows = [release for row in objects(answer.json()) if (release := _release(row))]
-            releases += rows
-            if len(rows) < PAGE or rows[-1].at < start:
+            rows = objects(answer.json())
+            releases += [release for row in rows if (release := _release(row))]
+            if len(rows) < PAGE or (releases and releases[-1].at < start):
                 cut = False
                 break
         pairs = zip(releases, [*releases[1:], None], strict=False)

@@ -188,7 +188,7 @@ class NacosSource(ChangeSource):
             params = {"search": "accurate", "dataId": "", "group": "", "tenant": self._namespace}
             answer = mapping(await self._ask(self._dialect.configs, {**params, "pageNo": page, "pageSize": PAGE}))
             found += [self._config(row) for row in _items(answer)]
-            if page >= int(answer.get("pagesAvailable") or 0):
+            if page >= _pages(answer):
                 return found, False
         return found, True
 
@@ -204,7 +204,7 @@ class NacosSource(ChangeSource):
             answer = mapping(await self._ask(self._dialect.list_path, {**named, "pageNo": page, "pageSize": PAGE}))
             rows = [entry for row in _items(answer) if (entry := _entry(row))]
             found += rows
-            if page >= int(answer.get("pagesAvailable") or 0) or (rows and rows[-1].at < start):
+            if page >= _pages(answer) or (rows and rows[-1].at < start):
                 return found, False
         return found, True
 
@@ -276,6 +276,14 @@ def _items(page: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if not isinstance(rows, list):
         raise SourceFailure(SourceError.SOURCE_UNREADABLE)
     return some(rows)
+
+
+def _pages(page: Mapping[str, Any]) -> int:
+    """Return how many pages there are; raises SourceFailure(SOURCE_UNREADABLE) where a page doesn't tell."""
+    said = text(page.get("pagesAvailable"))
+    if not said.isdecimal():
+        raise SourceFailure(SourceError.SOURCE_UNREADABLE)
+    return int(said)
 
 
 def _entry(row: Mapping[str, Any]) -> Entry | None:

@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 from typing_extensions import override
 
 from tools.base import SourceFailure
+from tools.frozen.change_records import MAX_DIFF_CHARACTERS
 from tools.live.changes.records import Deploy, Flag, Recorded, is_sha
 from tools.live.changes.source import ChangeSource
 from tools.live.changes.times import moment_of
@@ -35,6 +36,9 @@ _FLAGS = ("flag", "name", "key", "id")
 _SHAS = ("commit_sha", "sha", "commit", "revision", "version")
 _VERSIONS = ("version", "tag", "image", "release")
 _SERVICES = ("service", "service_name")
+_MESSAGES = ("message", "subject", "title")
+_FILES = ("files_changed", "files")
+_DIFFS = ("diff", "patch")
 _NOT_LIVE = frozenset({"failed", "failure", "error", "canceled", "cancelled", "aborted", "pending", "running"})
 
 
@@ -158,8 +162,8 @@ class FlagsSource(_FileSource):
 
 
 class DeploysSource(_FileSource):
-    """A file that pipelines append their deploys to: timestamp, service, commit_sha, version; those with a `status`
-    that says that nothing went live are left out."""
+    """A file that pipelines append their deploys to: timestamp, service, commit_sha, version, and message, files and
+    diff of a release that no commit made; those with a `status` that says that nothing went live are left out."""
 
     tells: ClassVar[frozenset[ChangeKind]] = frozenset({ChangeKind.DEPLOY})
 
@@ -172,7 +176,18 @@ class DeploysSource(_FileSource):
             if sha is None or (_text(document, ("status", "state")) or "").casefold() in _NOT_LIVE:
                 continue
             service = _text(document, _SERVICES) or self._access.service
-            deploys.append(Deploy(sha, service, at, _text(document, _VERSIONS), previous=last.get(service)))
+            deploys.append(
+                Deploy(
+                    sha,
+                    service,
+                    at,
+                    _text(document, _VERSIONS),
+                    previous=last.get(service),
+                    message=_text(document, _MESSAGES) or "",
+                    files=_files(document),
+                    diff=(_text(document, _DIFFS) or "")[:MAX_DIFF_CHARACTERS],
+                )
+            )
             if is_sha(sha):
                 last[service] = sha
         return Recorded(deploys=tuple(deploys))
@@ -213,6 +228,11 @@ def _first(document: Mapping[str, Any] | None, names: tuple[str, ...]) -> Any:
 def _text(document: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
     value = _first(document, names)
     return str(value) if isinstance(value, str | int | float) and str(value).strip() else None
+
+
+def _files(document: Mapping[str, Any]) -> tuple[str, ...]:
+    said = _first(document, _FILES)
+    return tuple(one for one in said if isinstance(one, str)) if isinstance(said, list) else ()
 
 
 def _switched(document: Mapping[str, Any]) -> str | None:

@@ -76,11 +76,12 @@ class LiveListChangesTool(EvidenceTool):
         records = _of_scope(brought.records, scope)
         failed = {*gathered.failures, *brought.failed}
         notes = (*records.notes, *(f"SOURCE_FAILED:{name}" for name in asked if name in failed))
+        truncated = records.truncated or bool(failed)
         if _nothing(records, scope):
             gathered.absence()
-            return _absence(scope, notes, truncated=records.truncated)
+            return _absence(scope, notes, truncated=truncated)
         evidence = await ListChangesTool(_Spool(records), ()).collect(scope, arguments, incident)
-        return _noted(evidence, notes, truncated=records.truncated or bool(failed))
+        return _noted(evidence, notes, truncated=truncated)
 
     async def _check_service(
         self, scope: Scope, found: Recorded, gathered: Gathered[Recorded], incident: IncidentContext

@@ -189,3 +189,17 @@ class TestConformance(Conformance):
     async def partial(self) -> Evidence:
         gone = FlagsSettings(path=self.path.parent / "gone")
         return await list_changes(opened(flags=FlagsSettings(path=self.path), other=gone))
+
+
+async def test_a_release_that_no_commit_made_tells_its_own_change(tmp_path: Path) -> None:
+    release = {
+        "timestamp": "2026-03-04T11:20:00Z", "service": "shop", "revision": "config:7", "message": "shorter wait",
+        "files": ["web.yaml"], "diff": "-wait: 9\n+wait: 1",
+    }  # fmt: skip
+    path = written(tmp_path / "deploys.ndjson", release)
+    for evidence in (
+        await list_changes(opened(ci=DeploysSettings(path=path))),
+        await get_change(opened(ci=DeploysSettings(path=path)), "config:7"),
+    ):
+        assert evidence.content[0].endswith("files=web.yaml | shorter wait")
+        assert evidence.content[1:] == ("  @ web.yaml", "  - wait: 9", "  + wait: 1")

@@ -171,6 +171,16 @@ async def test_a_commit_source_that_fails_while_joining_is_remarked() -> None:
     assert (len(heads(evidence)), evidence.truncated, evidence.notes) == (1, True, ("SOURCE_FAILED:git",))
 
 
+async def test_commits_that_nobody_could_say_were_deployed_are_no_absence() -> None:
+    class Broken(Commits):
+        async def carried(self, deploy: Deploy, *, whole: bool = False) -> tuple[Commit, ...]:
+            raise SourceFailure(SourceError.BACKEND_UNAVAILABLE)
+
+    sources = {"ci": Told(DEPLOYED), "git": Broken(Recorded())}
+    evidence = await list_changes(sources, service="stock", change_kind="COMMIT")
+    assert (evidence.status, evidence.truncated) == (EvidenceStatus.NO_EVIDENCE, True)
+
+
 async def test_more_deploys_than_are_joined_are_a_truncation() -> None:
     deploys = tuple(Deploy(f"{number:040x}", "stock", at(10) + timedelta(seconds=number)) for number in range(40))
     evidence = await list_changes({"ci": Told(Recorded(deploys=deploys)), "git": Commits(Recorded())})
