@@ -17,7 +17,7 @@ PROPERTY = "zhizhi.index"
 """The property of a collection that says what made its vectors."""
 
 SHOWN = ("file", "kind", "headings", "body")
-MAX_TOKENS = 4_000
+MAX_TOKENS = 3_800
 TITLE_WEIGHT = 4
 """A word in a title counts as four in the text: it is stored four times."""
 
