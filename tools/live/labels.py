@@ -1,9 +1,6 @@
 """Which label of a metric, an alert or a log stream names the service."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated
-
-from pydantic import BeforeValidator
 
 SERVICE_LABELS = (
     "service",
@@ -25,14 +22,6 @@ SERVICE_LABELS = (
 Sources: OpenTelemetry's `service.name` (`service_name` in Prometheus and Loki), Kubernetes' recommended labels, Istio's
 standard labels, kube-state-metrics' workloads, and Prometheus' own `job`, which every scraped series has.
 """
-
-
-def _split(value: object) -> object:
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
-
-
-ServiceLabels = Annotated[tuple[str, ...], BeforeValidator(_split)]
-"""A setting: label names in the order in which they are tried; in the environment, separated by commas."""
 
 
 def service_of(labels: Mapping[str, object], names: Iterable[str] = SERVICE_LABELS) -> str | None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from typing_extensions import override
 
-from tools.live.labels import SERVICE_LABELS, ServiceLabels
+from tools.live.labels import SERVICE_LABELS
 from tools.live.source import HttpSource
 from tools.vocabulary import EvidenceKind
 
@@ -23,7 +23,7 @@ class AlertmanagerSettings(HttpSource):
 
     kind: ClassVar[EvidenceKind] = EvidenceKind.ALERTS
     type: Literal["alertmanager"] = "alertmanager"
-    service_labels: ServiceLabels = SERVICE_LABELS
+    service_labels: tuple[str, ...] = SERVICE_LABELS
 
     @override
     def open(self, name: str) -> "Alertmanager":
@@ -41,7 +41,7 @@ class PrometheusAlertsSettings(HttpSource):
 
     kind: ClassVar[EvidenceKind] = EvidenceKind.ALERTS
     type: Literal["prometheus-alerts"] = "prometheus-alerts"
-    service_labels: ServiceLabels = SERVICE_LABELS
+    service_labels: tuple[str, ...] = SERVICE_LABELS
 
     @override
     def open(self, name: str) -> "PrometheusAlerts":

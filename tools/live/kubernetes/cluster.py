@@ -6,7 +6,7 @@ from tools.base import SourceFailure
 from tools.cluster.kinds import GENERATED, workload_of
 from tools.cluster.state import Absent, ClusterState, Told
 from tools.live.kubernetes.alerts import alerts_of
-from tools.live.kubernetes.api import LIST_CUT
+from tools.live.kubernetes.api import LIST_CUT, MAX_ITEMS
 from tools.live.kubernetes.connectivity import connectivity_of
 from tools.live.kubernetes.dependencies import dependencies_of
 from tools.live.kubernetes.details import describe
@@ -123,11 +123,13 @@ class LiveCluster(ClusterState):
         return {**found, "spec": {**found["spec"], "claimRef": {"namespace": "<another_namespace>", "name": "-"}}}
 
     async def _users(self, kind: str, place: str | None, name: str) -> list[str]:
-        """Tell which pods use a claim."""
+        """Tell which pods use a claim; raises SourceFailure(ANSWER_TOO_LARGE) where one may stand behind the bound."""
         if kind != "persistentvolumeclaims":
             return []
-        listed = await self._reading.objects("pods", place)
+        listed = await self._reading.objects("pods", place, most=MAX_ITEMS)
         users = [name_of(pod) for pod in listed.items if _uses(pod, name)]
+        if listed.cut and not users:
+            raise SourceFailure(SourceError.ANSWER_TOO_LARGE)
         return [f"Used By:       {', '.join(users) or '<none>'}"]
 
     async def _endpoints(self, kind: str, place: str | None, name: str) -> list[str]:

@@ -65,7 +65,7 @@ async def recent_logs(reading: Reading, namespace: str, service: str) -> Told:
     lines.sort(key=lambda line: line.when)
     several = len({line.pod for line in lines}) > 1
     rows = [" ".join(filter(None, (line.at, f"{line.pod}:" if several else "", line.text))) for line in lines]
-    return Told(rows[-RECENT_LINES:], told.notes, missing=told.missing)
+    return Told(rows[-RECENT_LINES:], told.notes, cut=told.cut or len(rows) > RECENT_LINES, missing=told.missing)
 
 
 async def error_logs(reading: Reading, namespace: str, service: str) -> Told:

@@ -223,19 +223,24 @@ async def _typed(source: Prometheus, one: _Raw) -> _Raw:
 
 
 async def _nothing(source: Prometheus, question: ByName, asked: Asked | None, names: frozenset[str]) -> Found:
-    """Return an absence where everything that was named is known; raises SourceFailure where it isn't."""
+    """Return an absence where everything that was named is known, partial where the server may have left metrics out;
+    raises SourceFailure where it isn't."""
     if question.metric is None and len(names) > MAX_RAW_NAMES:
         raise SourceFailure(SourceError.ANSWER_TOO_LARGE, near_names=tuple(sorted(names)), field="metric")
     if question.metric is None or (asked is not None and not names):
-        return Found()
+        return await _absence(source, question)
     known = names
     if asked is None:
         known = names | await metric_names(source, long_before(question.frame.read))
         if any(fold(one) == question.metric for one in known) or _family(question.metric, known):
-            return Found()
+            return await _absence(source, question)
     there = [one.name for one in signal_map().signals if any(_covers(one, variant, names) for variant in one.variants)]
     near_names = dict.fromkeys([*near(question.metric, [*known, *there]), *there])
     raise SourceFailure(SourceError.UNKNOWN_SELECTOR, near_names=tuple(near_names), field="metric")
+
+
+async def _absence(source: Prometheus, question: ByName) -> Found:
+    return Found(partial=not await source.tells_all_metrics(question.frame.read))
 
 
 def _covers(signal: Signal, variant: Variant, names: frozenset[str]) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tools.base import SourceFailure
-from tools.live.metrics.discovery import short_name, unknown_part
+from tools.live.labels import short_name
+from tools.live.metrics.discovery import unknown_part
 from tools.live.metrics.probing import probe_sampling
 from tools.live.metrics.prometheus import Prometheus
 from tools.live.metrics.promql import PromQuery, Selection

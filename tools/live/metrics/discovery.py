@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from tools.base import SourceFailure
 from tools.canonical import fold
 from tools.live.concurrency import in_turns
+from tools.live.labels import short_name
 from tools.live.metrics.prometheus import Prometheus, Span
 from tools.live.metrics.promql import Selection
 from tools.live.metrics.spelling import selector
@@ -119,13 +120,6 @@ def ranked_labels(names: Iterable[str], service_labels: Sequence[str]) -> tuple[
 def long_before(span: Span) -> Span:
     """Return the span in which a name counts as known."""
     return Span(min(span.start, span.end - KNOWN_FOR), span.end)
-
-
-def short_name(value: str) -> str:
-    """Return a service's own name: `checkout` of `shop/checkout` (OpenTelemetry's job) and of
-    `checkout.shop.svc.cluster.local` (Istio's host)."""
-    last = value.rpartition("/")[2] or value
-    return last.partition(".")[0] if ".svc" in last else last
 
 
 async def _service_values(source: Prometheus, span: Span) -> dict[str, list[str]]:

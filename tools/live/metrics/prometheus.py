@@ -75,12 +75,14 @@ class Prometheus(Source):
         """Return the names of the labels that the selected series (all, where no selector is given) have."""
         return strings_of(await self._post("/api/v1/labels", _selected(selectors, span)))
 
-    async def label_values(
-        self, label: str, selectors: Sequence[str], span: Span, *, limit: int = MAX_NAMES
-    ) -> list[str]:
-        """Return the values of a label among the selected series; `limit` is a hint that older servers don't know."""
-        path = f"/api/v1/label/{quote(label, safe='')}/values"
-        return strings_of(await self._get(path, [*_selected(selectors, span), ("limit", str(limit))]))
+    async def label_values(self, label: str, selectors: Sequence[str], span: Span) -> list[str]:
+        """Return the values of a label among the selected series, at most `MAX_NAMES` where the server knows limits."""
+        return strings_of(await self._values(label, selectors, span))
+
+    async def tells_all_metrics(self, span: Span) -> bool:
+        """Return whether the server leaves none out of the metrics that it tells: no store of it is away, and there
+        are no more than may be asked for."""
+        return not (await self._values("__name__", [], span)).partial
 
     async def series(self, selectors: Sequence[str], span: Span, *, limit: int) -> list[dict[str, str]]:
         """Return the label sets of the selected series; `limit` is a hint that older servers don't know."""
@@ -120,6 +122,10 @@ class Prometheus(Source):
         # Millions of samples take long enough to be noticed by whoever shares the loop.
         matrix = await asyncio.to_thread(lambda: matrix_of(reply_of(answer.status, answer.body)))
         return replace(matrix, clock=answer.date.timestamp() if answer.date else None)
+
+    async def _values(self, label: str, selectors: Sequence[str], span: Span) -> Reply:
+        path = f"/api/v1/label/{quote(label, safe='')}/values"
+        return await self._get(path, [*_selected(selectors, span), ("limit", str(MAX_NAMES))])
 
     async def _post(self, path: str, form: list[tuple[str, str]]) -> Reply:
         answer = await self._answer("POST", path, urlencode(form))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from tools.base import SourceFailure
 from tools.live.concurrency import in_turns
-from tools.live.labels import service_of
-from tools.live.metrics.discovery import narrowing_labels, ranked_labels, short_name
+from tools.live.labels import service_of, short_name
+from tools.live.metrics.discovery import narrowing_labels, ranked_labels
 from tools.live.metrics.prometheus import Prometheus
 from tools.live.metrics.replies import Matrix, RawSeries
 from tools.live.metrics.sampling import Frame, Sampling

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from tools.live.labels import SERVICE_LABELS, ServiceLabels
+from tools.live.labels import SERVICE_LABELS
 from tools.live.source import HttpSource
 from tools.vocabulary import EvidenceKind
 
@@ -36,7 +36,7 @@ class PrometheusSettings(HttpSource):
 
     kind: ClassVar[EvidenceKind] = EvidenceKind.METRICS
     type: Literal["prometheus"] = "prometheus"
-    service_labels: ServiceLabels = METRIC_SERVICE_LABELS
+    service_labels: tuple[str, ...] = METRIC_SERVICE_LABELS
     max_series: int = Field(default=1_000, ge=1, le=10_000)
 
     @override

@@ -187,3 +187,14 @@ async def test_what_the_server_says_of_its_type_decides_how_a_metric_is_told() -
     )
     assert "rate=per_minute" in counted.content[0]
     assert "rate=per_minute" not in level.content[0]
+
+
+async def test_metrics_that_the_server_may_have_left_out_are_no_full_absence() -> None:
+    store_away = {"status": "success", "data": [], "warnings": ["store 10.0.0.7 is away"]}
+    server = Answering(
+        [labelled("orders_open", service="shop")],
+        replies={"/label/__name__/values": httpx.Response(200, json=store_away)},
+    )
+    evidence = await asked(server, "shop", None)
+    assert (evidence.status, evidence.truncated) == (EvidenceStatus.NO_EVIDENCE, True)
+    assert evidence.notes == ("PARTIAL_RESPONSE",)
