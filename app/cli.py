@@ -18,6 +18,7 @@ from app.demo import SCENES
 from app.evals import commands as eval_commands
 from app.inputs import NO_SOURCES, BadInput, Question, read_question
 from app.live import Live, TraceFile
+from app.runbooks import commands as runbook_commands
 from app.terminal import OutputFailure, plain, prepare_streams, show, write_out
 from app.words import Locale, words_for
 from graph.setting_errors import SettingsError
@@ -40,6 +41,7 @@ commands = typer.Typer(
 )
 
 commands.add_typer(eval_commands, name="eval")
+commands.add_typer(runbook_commands, name="runbooks")
 
 IncidentDir = Annotated[
     Path | None,

@@ -66,6 +66,10 @@ else:
     @server.tool(name="events_list", annotations=READS)
     async def events(namespace: str) -> str:
         """List events."""
+        if namespace == "shpo":
+            raise ValueError('namespaces "shpo" not found')
+        if namespace == "crowded":
+            return "\n".join(f"event {number} reason=BackOff" for number in range(1000))
         return f"event namespace={namespace} reason=BackOff password=hunter2hunter2"
 
 

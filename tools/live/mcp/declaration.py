@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from tools.vocabulary import EvidenceKind, Provenance, RelevanceLevel
 
 _MAX_BYTES = 256 * 1024
+_EMPTY = frozenset({"", "[]", "{}", "null", '""'})
 _TOKEN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _WRITING = frozenset(
     re.findall(
@@ -56,7 +57,8 @@ class DeclaredTool(BaseModel):
     makes the scope but those in `display` (page sizes, formats). `window`: the two that hold a window's start and end,
     sent as ISO UTC times. `exact`: those whose case matters. `component`: the one that names the service that wrote the
     evidence. `empty`: patterns (RE) one of which a whole answer matches where nothing was found, beside blank ones and
-    empty JSON. `summary`: a text in which `{argument}` and `{lines}` are filled in.
+    empty JSON; `unknown`: one of which it matches where a name was asked for that the server has never known.
+    `summary`: a text in which `{argument}` and `{lines}` are filled in.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -74,6 +76,7 @@ class DeclaredTool(BaseModel):
     exact: tuple[str, ...] = ()
     component: str | None = None
     empty: tuple[re.Pattern[str], ...] = ()
+    unknown: tuple[re.Pattern[str], ...] = ()
     summary: str = "{lines} lines"
     digest: str = Field(pattern=r"^sha256:[0-9a-f]{64}$")
 
@@ -93,6 +96,14 @@ class DeclaredTool(BaseModel):
         if twice := sorted(set(self.fixed) & set(self.arguments)):
             raise ValueError(f"{twice[0]} is fixed and an argument")
         return self
+
+    def is_empty(self, text: str) -> bool:
+        """Return whether a whole answer says that nothing was found."""
+        return text.strip() in _EMPTY or any(pattern.fullmatch(text.strip()) for pattern in self.empty)
+
+    def is_unknown(self, text: str) -> bool:
+        """Return whether a whole answer says that a name was never known."""
+        return any(pattern.fullmatch(text.strip()) for pattern in self.unknown)
 
     @property
     def called(self) -> str:

@@ -7,12 +7,10 @@ from typing import Any
 from langchain_core.tools import StructuredTool
 
 from tools.adapters import evidence_tool_from
-from tools.base import EvidenceTool
+from tools.base import EvidenceTool, SourceFailure
 from tools.live.mcp.declaration import DeclaredTool
 from tools.live.mcp.source import McpSource
-from tools.vocabulary import Scope
-
-_EMPTY = frozenset({"", "[]", "{}", "null", '""'})
+from tools.vocabulary import Scope, SourceError
 
 
 def tools_of(sources: Mapping[str, McpSource]) -> tuple[EvidenceTool, ...]:
@@ -28,7 +26,10 @@ def evidence_tool(source: McpSource, declared: DeclaredTool) -> EvidenceTool:
     """Return a declared tool of `source` as an evidence tool."""
 
     async def ask(**arguments: Any) -> Any:
-        return await source.ask(declared, arguments)
+        answer = await source.ask(declared, arguments)
+        if declared.is_unknown(_text_of(answer.content)):
+            raise SourceFailure(SourceError.UNKNOWN_SELECTOR)
+        return answer
 
     base = StructuredTool(
         name=declared.called,
@@ -46,18 +47,19 @@ def evidence_tool(source: McpSource, declared: DeclaredTool) -> EvidenceTool:
         window_fields=declared.window,
         exact_fields=frozenset(declared.exact),
         component_field=declared.component,
-        is_empty=lambda text: _is_empty(text.strip(), declared),
+        is_empty=declared.is_empty,
         summarize=lambda text, scope: _summary(text, scope, declared),
         timeout_seconds=source.timeout_seconds,
     )
 
 
-def _is_empty(text: str, declared: DeclaredTool) -> bool:
-    return text in _EMPTY or any(pattern.fullmatch(text) for pattern in declared.empty)
+def _text_of(content: Any) -> str:
+    blocks = content if isinstance(content, list) else [content]
+    return "\n".join(one if isinstance(one, str) else str(one.get("text", "")) for one in blocks)
 
 
 def _summary(text: str, scope: Scope, declared: DeclaredTool) -> str:
     """Fill the template in. No text of the answer stands in a summary, only how much there is of it."""
-    found = {"lines": 0 if _is_empty(text.strip(), declared) else len(text.splitlines())}
+    found = {"lines": 0 if declared.is_empty(text) else len(text.splitlines())}
     values = {**dict.fromkeys(declared.arguments, "any"), **scope, **found}
     return re.sub(r"\{(\w+)\}", lambda match: str(values.get(match[1], match[0])), declared.summary)

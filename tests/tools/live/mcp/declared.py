@@ -41,6 +41,7 @@ kind = "resources"
 provenance = "TEXT"
 relevance = "DIRECT"
 component = "namespace"
+unknown = ['(?i).*namespaces? .* not found']
 arguments.namespace = {{ description = "namespace" }}
 """
 QUESTION = {"expr": "up", "startTime": None, "endTime": None, "stepSeconds": None}

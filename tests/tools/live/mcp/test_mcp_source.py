@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
-from tests.tools.live.conformance import TOKEN, ask, assert_tells_nothing, serving, whole
+from tests.tools.live.conformance import TOKEN, Conformance, ask, assert_tells_nothing, serving, whole
 from tests.tools.live.mcp.declared import AT, DECLARATION, QUESTION, SERVER, over_http, written
 from tools.base import EvidenceTool, SourceFailure
 from tools.live.mcp.settings import McpSettings
 from tools.live.mcp.source import McpSource
 from tools.live.mcp.tools import tools_of
-from tools.vocabulary import EvidenceKind, EvidenceStatus, Provenance, SourceError
+from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Provenance, SourceError
 
 
 def settings_for(directory: Path, declaration: str = DECLARATION, **more: Any) -> McpSettings:
@@ -34,6 +35,45 @@ async def source(tmp_path: Path) -> AsyncIterator[McpSource]:
 
 def tool_of(source: McpSource, name: str = "grafana_metrics") -> EvidenceTool:
     return {tool.name: tool for tool in tools_of({"monitoring": source})}[name]
+
+
+@pytest.mark.usefixtures("source")
+class TestConformance(Conformance):
+    """What a server can't tell of itself (near names) is left out."""
+
+    @pytest.fixture(autouse=True)
+    def _opened(self, source: McpSource) -> None:
+        self.source = source
+
+    @override
+    def arguments(self) -> dict[str, Any]:
+        return {"namespace": "shop"}
+
+    async def _told(self, tool: str, **changed: Any) -> Evidence:
+        question = {**QUESTION, **changed} if tool == "grafana_metrics" else {**self.arguments(), **changed}
+        return await ask(tool_of(self.source, tool), question, AT)
+
+    @override
+    async def found(self) -> Evidence:
+        return await self._told("events_list")
+
+    @override
+    async def empty(self) -> Evidence:
+        return await self._told("grafana_metrics", expr="nothing")
+
+    @override
+    async def unknown(self) -> Evidence:
+        return await self._told("events_list", namespace="shpo")
+
+    @override
+    async def partial(self) -> Evidence:
+        return await self._told("events_list", namespace="crowded")
+
+    @override
+    async def test_a_name_never_known_is_an_error_with_near_names(self) -> None:
+        with pytest.raises(SourceFailure) as caught:
+            await self.unknown()
+        assert caught.value.code is SourceError.UNKNOWN_SELECTOR
 
 
 async def test_a_declared_tool_is_asked_within_the_window_of_the_incident(source: McpSource) -> None:
