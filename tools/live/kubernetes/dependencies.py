@@ -56,25 +56,31 @@ async def _calls(reading: Reading, place: str) -> tuple[Calls, set[str], Told]:
     parts = await gathered({kind: reading.objects(kind, place) for kind in kinds})
     workloads = [item for listed in parts.found for item in listed.items if "template" in (item.get("spec") or {})]
     services = [item for listed in parts.found for item in listed.items if "template" not in (item.get("spec") or {})]
-    texts = await _configuration(reading, place, workloads)
+    texts, unread = await _configuration(reading, place, workloads)
     names = {name_of(item) for item in services}
     calls: dict[str, set[str]] = {}
     for workload in workloads:
         callee = {host for host in _named_in(workload, texts, place) if host in names}
         for caller in _services_of(workload, services):
             calls.setdefault(caller, set()).update(callee - {caller})
-    cut = any(listed.cut for listed in parts.found)
-    notes = (FROM_CONFIGURATION, *parts.notes, *((LIST_CUT,) if cut else ()))
-    return calls, names | {name_of(item) for item in workloads}, Told("", notes, cut=cut, missing=parts.missing)
+    cut = unread.cut or any(listed.cut for listed in parts.found)
+    notes = (FROM_CONFIGURATION, *parts.notes, *unread.notes, *((LIST_CUT,) if cut else ()))
+    missing = parts.missing or unread.missing
+    return calls, names | {name_of(item) for item in workloads}, Told("", notes, cut=cut, missing=missing)
 
 
-async def _configuration(reading: Reading, place: str, workloads: list[Object]) -> dict[str, dict[str, str]]:
-    """Return the texts of the config maps that workloads refer to, by name; those that can't be read are left out."""
+async def _configuration(
+    reading: Reading, place: str, workloads: list[Object]
+) -> tuple[dict[str, dict[str, str]], Told]:
+    """Return the texts of the config maps that workloads refer to, by name, and what of them couldn't be read."""
     specs = [at(workload, "spec", "template", "spec") for workload in workloads]
-    names = config_names(specs)[:MAX_CONFIG_MAPS]
-    found = await gathered({name: reading.object("configmaps", place, name) for name in names}, needed=False)
+    names = config_names(specs)
+    asked = {name: reading.object("configmaps", place, name) for name in names[:MAX_CONFIG_MAPS]}
+    found = await gathered(asked, needed=False)
     held = [item for item in found.found if item is not None]
-    return {name_of(item): {str(key): str(text) for key, text in (at(item, "data") or {}).items()} for item in held}
+    texts = {name_of(item): {str(key): str(text) for key, text in (at(item, "data") or {}).items()} for item in held}
+    notes = ("SOURCE_FAILED:configmaps",) if found.failed else ()
+    return texts, Told("", notes, cut=len(names) > MAX_CONFIG_MAPS, missing=found.missing)
 
 
 def _services_of(workload: Object, services: list[Object]) -> list[str]:

@@ -3,9 +3,13 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from tools.base import SourceFailure
+from tools.live.kubernetes.api import MAX_ITEMS
 from tools.live.kubernetes.objects import Object, age, at, each, moment, name_of, one
 from tools.live.kubernetes.pods import aligned
 from tools.live.kubernetes.reading import Reading
+from tools.live.kubernetes.workloads import label_selector
+from tools.vocabulary import SourceError
 
 MAX_ROLLOUTS = 10
 _REVISION = "deployment.kubernetes.io/revision"
@@ -14,10 +18,16 @@ _CAUSE = "kubernetes.io/change-cause"
 
 async def rollout_lines(reading: Reading, kind: str, namespace: str | None, workload: Object) -> list[str]:
     """Return the table `Rollouts` of a workload's description, with the ReplicaSets that it speaks of; empty for kinds
-    that have no revisions. Raises SourceFailure where they can't be listed."""
+    that have no revisions. Raises SourceFailure where they can't be listed, or are too many to know the newest."""
     if kind not in ("deployments", "statefulsets", "daemonsets"):
         return []
-    listed = await reading.objects("replicasets" if kind == "deployments" else "controllerrevisions", namespace)
+    recorded, labels = "controllerrevisions", None
+    if kind == "deployments":
+        # A namespace holds ten ReplicaSets of each Deployment: those of all are soon more than are read.
+        recorded, labels = "replicasets", label_selector(at(workload, "spec", "selector"))
+    listed = await reading.objects(recorded, namespace, labels=labels, most=MAX_ITEMS)
+    if listed.cut:
+        raise SourceFailure(SourceError.ANSWER_TOO_LARGE)
     own = [found for found in listed.items if _is_owned(found, workload)]
     own.sort(key=_revision, reverse=True)
     rows = [_row(found, reading.api.now) for found in own[:MAX_ROLLOUTS]]

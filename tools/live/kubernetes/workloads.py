@@ -64,7 +64,7 @@ async def pods_of(reading: Reading, namespace: str, name: str) -> Listed:
 
 async def _pods_named(reading: Reading, namespace: str, name: str) -> Listed | None:
     held = await workloads_named(reading, namespace, name)
-    texts = (_label_selector(at(item.object, "spec", "selector")) for item in held.workloads)
+    texts = (label_selector(at(item.object, "spec", "selector")) for item in held.workloads)
     selector = next(filter(None, texts), None)
     if selector is None:
         service = await reading.object("services", namespace, name)
@@ -79,7 +79,7 @@ async def _pods_named(reading: Reading, namespace: str, name: str) -> Listed | N
     return Listed([pod]) if pod is not None else None
 
 
-def _label_selector(selector: Any) -> str | None:
+def label_selector(selector: Any) -> str | None:
     """Return a workload's selector for a request, set-based terms included."""
     terms = [selector_text(at(selector, "matchLabels"))]
     for term in at(selector, "matchExpressions") or ():
