@@ -28,14 +28,16 @@ _RESERVED = frozenset(
 _SUMMARIZED_VALUES = 6
 
 
-def evidence_of(found: Found, *, source: str, tables: Sequence[str], zone: str) -> Evidence:
-    """Return rows as evidence: one line each, times in UTC. `zone`: where times that name none are."""
+def evidence_of(found: Found, *, source: str, tables: Sequence[str], zone: str, narrowed: bool = False) -> Evidence:
+    """Return rows as evidence: one line each, times in UTC. `zone`: where times that name none are; `narrowed`: the
+    statement looked at a part of its tables' rows, so that finding none is no full absence."""
     named = ",".join(tables)
     if not found.rows:
         return Evidence(
             status=EvidenceStatus.NO_EVIDENCE,
             provenance=Provenance.TEXT,
             summary=f"{source}: no row of {named} fits",
+            truncated=narrowed,
             components=(source,),
         )
     labels = tuple(f"{label}_column" if label in _RESERVED else label for label in found.labels)

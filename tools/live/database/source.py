@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from abc import abstractmethod
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -181,12 +182,10 @@ class DatabaseSource(Source):
     async def _bounded(self, question: Coroutine[Any, Any, Answered]) -> Answered:
         """Wait for the server no longer than it may take; it ends what takes too long itself, a moment earlier."""
         seconds = self.settings.timeout_seconds + CONNECT_SECONDS + GRACE_SECONDS
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 return await question
-        except TimeoutError:
-            late = True
-        raise SourceFailure(SourceError.BACKEND_TIMEOUT if late else SourceError.INTERNAL_ERROR)
+        raise SourceFailure(SourceError.BACKEND_TIMEOUT)
 
     def password(self) -> str | None:
         """Return the password, read now; raises SourceFailure(ACCESS_DENIED) where its file gives none."""

@@ -100,7 +100,9 @@ class DatabaseTool(EvidenceTool):
         zone = str(scope["zone"])
         found = await source.answer(tree, zone=zone, at=incident.as_of)
         tables = tuple(dict.fromkeys(table.name for table in tree.find_all(exp.Table) if table.db))
-        return evidence_of(found, source=source.name, tables=tables, zone=zone)
+        # A row that fits may stand behind the LIMIT of what the statement itself reads from.
+        narrowed = any(limit.parent is not tree for limit in tree.find_all(exp.Limit))
+        return evidence_of(found, source=source.name, tables=tables, zone=zone, narrowed=narrowed)
 
     @override
     def paste(self, scope: Scope) -> str:

@@ -283,6 +283,30 @@ class DatabaseConformance(Conformance):
     def two_writers_of_one_row(self) -> AbstractContextManager[None]:
         """Have one session of `writer` wait for another's lock while the block runs."""
 
+    async def test_the_role_of_the_page_can_read_and_see_and_nothing_else(self) -> None:
+        self.make_the_role_of_the_page()
+        source = self.settings(user="zhizhi", password="change-me", tables="orders, payments").open("shop")
+        probe = await source.probe()
+        _, sessions = tools_of({"shop": source})
+        evidence = await ask(sessions, {"database": None})
+        await source.close()
+        assert probe.sample.endswith("role can't write, 2 of 2 tables readable")
+        assert not evidence.truncated
+
+    @abstractmethod
+    def make_the_role_of_the_page(self) -> None:
+        """Run what docs/database.md says of this server's role."""
+
+    async def assert_understood(self, expression: str, value: str | None) -> None:
+        """Ask for an expression over all orders; `value` is what it comes to, where a test says so."""
+        (line,) = (await self.asked(f"SELECT {expression}, count(*) FROM orders")).content  # noqa: S608
+        assert value is None or line.split(" ")[3].split("=")[1] == value
+
+    async def test_an_absence_in_a_part_of_the_rows_is_no_full_one(self) -> None:
+        few = "SELECT id FROM (SELECT id, status FROM orders ORDER BY id LIMIT 2) few WHERE few.status = 'STUCK'"
+        evidence = await self.asked(few)
+        assert (evidence.status, evidence.truncated) == (EvidenceStatus.NO_EVIDENCE, True)
+
     async def test_no_credential_stands_in_a_log_a_scope_or_the_tool(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.DEBUG)
         source = self.settings().open("shop")
