@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -15,7 +14,7 @@ from tools.base import SourceFailure
 from tools.live.traces.jaeger import Jaeger
 from tools.live.traces.settings import JaegerSettings
 from tools.live.transport import Transport
-from tools.vocabulary import Evidence, EvidenceStatus, SourceError
+from tools.vocabulary import Evidence, SourceError
 
 US = 1_000_000
 
@@ -23,25 +22,6 @@ US = 1_000_000
 async def of(store: JaegerStore, **asked: str | None) -> Evidence:
     with serving_jaeger(store) as url:
         return await answered(JaegerSettings(url=url), **asked)
-
-
-async def test_a_failure_is_followed_to_its_origin_and_its_edges_are_told() -> None:
-    evidence = await of(JaegerStore([*checkout("t1", 0), *checkout("t2", 60, broken=True)]), service="Web")
-    assert evidence.first_failing == "stock"
-    assert evidence.onset == datetime(2026, 9, 8, 7, 1, 0, 20_000, tzinfo=UTC)
-    assert "edge caller=web callee=cart calls=2 errors=1 max_ms=4020" in evidence.content
-    assert "edge caller=stock callee=stock-db calls=2 errors=0 max_ms=5" in evidence.content
-    assert any(line.endswith("| PoolTimeout: pool exhausted after 4000ms") for line in evidence.content)
-    assert not evidence.truncated
-
-
-async def test_of_many_failures_the_first_is_found_although_the_latest_come_first() -> None:
-    spans = [one for at in range(90) for one in checkout(f"ok{at}", -9000 + 60 * at)]
-    spans += [one for at in range(90) for one in checkout(f"bad{at}", -900 + 10 * at, broken=True)]
-    evidence = await of(JaegerStore(spans), service="web")
-    assert evidence.onset == datetime(2026, 9, 8, 6, 45, 0, 20_000, tzinfo=UTC)
-    assert evidence.truncated
-    assert any(note.startswith("SAMPLED_TRACES:") for note in evidence.notes)
 
 
 async def test_a_slow_incident_without_errors_shows_the_slow_spans() -> None:
@@ -73,25 +53,9 @@ async def test_so_many_services_are_asked_in_part_beginning_with_the_incident_s_
     assert len(preferred.records) == 1
 
 
-async def test_an_operation_narrows_and_an_unknown_one_has_near_names() -> None:
-    store = JaegerStore([*checkout("t1", 0), Told("t9", "z", "web", "GET /health", start=5)])
-    evidence = await of(store, service="web", operation="get /HEALTH")
-    assert evidence.content == ("healthy spans=1 errors=0 max_ms=20",)
-    with pytest.raises(SourceFailure) as failure:
-        await of(store, service="web", operation="POST /chekout")
-    assert (failure.value.code, failure.value.field) == (SourceError.UNKNOWN_SELECTOR, "operation")
-    assert failure.value.near_names == ("POST /checkout",)
-
-
 async def test_an_operation_is_found_in_whichever_service_has_it() -> None:
     evidence = await of(JaegerStore(checkout("t1", 0, broken=True)), operation="take")
     assert evidence.first_failing == "stock"
-
-
-async def test_a_known_service_without_spans_is_an_absence() -> None:
-    evidence = await of(JaegerStore(checkout("t1", 0), services=["billing"]), service="billing")
-    assert evidence.status is EvidenceStatus.NO_EVIDENCE
-    assert not evidence.truncated
 
 
 async def test_warnings_of_clocks_are_remarked() -> None:
@@ -236,16 +200,6 @@ async def test_many_answers_may_not_take_longer_than_a_few() -> None:
     await source.close()
     assert failure.value.code is SourceError.BACKEND_TIMEOUT
     assert failure.value.__context__ is None
-
-
-async def test_the_probe_tells_the_server_s_clock_and_how_many_services_there_are() -> None:
-    with serving_jaeger(JaegerStore(checkout("t1", 0))) as url:
-        source = JaegerSettings(url=url).open("jaeger")
-        probe = await source.probe()
-        await source.close()
-    assert probe.sample == "3 services"
-    assert probe.server_time is not None
-    assert probe.server_time.tzinfo is not None
 
 
 async def test_what_is_pasted_has_no_address() -> None:

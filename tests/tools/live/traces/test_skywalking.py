@@ -1,6 +1,6 @@
 """SkyWalking: what is asked of it in GraphQL, and what is told of its traces."""
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import timedelta, timezone
 from typing import Any
 
 import httpx
@@ -11,30 +11,12 @@ from tests.live.servers.told_spans import Told, checkout
 from tests.tools.live.traces.asking import answered, question, sent, skywalking_over
 from tools.base import SourceFailure
 from tools.live.traces.settings import SkyWalkingSettings
-from tools.vocabulary import Evidence, EvidenceStatus, SourceError
+from tools.vocabulary import Evidence, SourceError
 
 
 async def of(store: SkyWalkingStore, **asked: str | None) -> Evidence:
     with serving_skywalking(store) as url:
         return await answered(SkyWalkingSettings(url=url), **asked)
-
-
-async def test_a_failure_is_followed_to_its_origin_through_segments() -> None:
-    evidence = await of(SkyWalkingStore([*checkout("t1", 0), *checkout("t2", 60, broken=True)]), service="Web")
-    assert evidence.first_failing == "stock"
-    assert evidence.onset == datetime(2026, 9, 8, 7, 1, 0, 20_000, tzinfo=UTC)
-    assert "edge caller=web callee=cart calls=2 errors=1 max_ms=4020" in evidence.content
-    assert "edge caller=stock callee=stock-db calls=2 errors=0 max_ms=5" in evidence.content
-    assert any(line.endswith("| PoolTimeout: pool exhausted after 4000ms") for line in evidence.content)
-    assert not evidence.truncated
-
-
-async def test_of_many_failures_the_first_is_found_although_the_latest_come_first() -> None:
-    spans = [one for at in range(90) for one in checkout(f"ok{at}", -9000 + 60 * at)]
-    spans += [one for at in range(90) for one in checkout(f"bad{at}", -900 + 10 * at, broken=True)]
-    evidence = await of(SkyWalkingStore(spans), service="web")
-    assert evidence.onset == datetime(2026, 9, 8, 6, 45, 0, 20_000, tzinfo=UTC)
-    assert evidence.truncated
 
 
 async def test_where_no_service_is_named_failures_of_all_are_looked_for() -> None:
@@ -56,28 +38,12 @@ async def test_a_server_before_9_is_asked_in_its_own_words(operation: str | None
     assert (await of(store, service="web", operation=operation)).first_failing == "stock"
 
 
-async def test_an_operation_narrows_and_an_unknown_one_has_near_names() -> None:
-    store = SkyWalkingStore([*checkout("t1", 0), Told("t9", "z", "web", "GET /health", start=5)])
-    evidence = await of(store, service="web", operation="GET /health")
-    assert evidence.content == ("healthy spans=1 errors=0 max_ms=20",)
-    with pytest.raises(SourceFailure) as failure:
-        await of(store, service="web", operation="POST /chekout")
-    assert (failure.value.code, failure.value.field) == (SourceError.UNKNOWN_SELECTOR, "operation")
-    assert failure.value.near_names == ("POST /checkout",)
-
-
 async def test_so_many_services_need_one_to_be_named_for_an_operation() -> None:
     store = SkyWalkingStore(checkout("t1", 0), services=[f"service{at}" for at in range(60)])
     with pytest.raises(SourceFailure) as failure:
         await of(store, operation="Take")
     assert (failure.value.code, failure.value.field) == (SourceError.QUERY_REJECTED, "service")
     assert failure.value.near_names
-
-
-async def test_a_known_service_without_spans_is_an_absence() -> None:
-    evidence = await of(SkyWalkingStore(checkout("t1", 0), services=["billing"]), service="billing")
-    assert evidence.status is EvidenceStatus.NO_EVIDENCE
-    assert not evidence.truncated
 
 
 async def test_a_database_seen_from_its_clients_has_no_spans_of_its_own() -> None:
@@ -172,15 +138,6 @@ async def test_traces_too_large_together_are_read_one_by_one() -> None:
     assert evidence.first_failing == "stock"
     assert "TRACES_MISSING:1" in evidence.notes
     assert evidence.truncated
-
-
-async def test_the_probe_tells_the_server_s_clock_and_how_many_services_there_are() -> None:
-    with serving_skywalking(SkyWalkingStore(checkout("t1", 0))) as url:
-        source = SkyWalkingSettings(url=url).open("skywalking")
-        probe = await source.probe()
-        await source.close()
-    assert probe.sample == "3 services"
-    assert probe.server_time is not None
 
 
 async def test_what_is_pasted_has_no_address() -> None:
