@@ -1,13 +1,15 @@
 """What every configured source of live evidence has: settings, credentials, a name, and a probe for the doctor."""
 
 import json
+import os
+import stat
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, get_args, get_origin
+from typing import Any, ClassVar, NoReturn, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
@@ -18,6 +20,7 @@ from tools.vocabulary import EvidenceKind, SourceError
 
 MAX_BYTES = 16 * 1024 * 1024
 """How much of one response is ever read, unless a source's settings say otherwise."""
+_MAX_SECRET = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -165,20 +168,40 @@ def base_address(value: str) -> str:
     return value.strip().rstrip("/")
 
 
+def raise_alone(failure: Exception) -> NoReturn:
+    """Raise `failure` without a context, also where another exception is on its way through a context manager: that
+    one may hold a request, and so its credentials."""
+    try:
+        raise failure
+    finally:
+        failure.__context__ = None
+
+
 def secret_of(said: SecretStr | None, file: Path | None) -> str | None:
     """Return a credential: the text itself, else the file's content without white space at both ends, else None.
 
-    Blocking I/O. Raises SourceFailure(ACCESS_DENIED) where the file can't be read or what is in it can't be sent.
+    Blocking I/O. Raises SourceFailure(ACCESS_DENIED) where the file can't be read (it may be linked to, but has to be
+    a regular one of 64 KiB at most) or what is in it can't be sent.
     """
     if said is not None:
         secret = said.get_secret_value().strip()
     elif file is not None:
-        try:
-            secret = file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError):
-            secret = ""
+        secret = _content(file).strip()
     else:
         return None
     if not secret or not secret.isprintable():
         raise SourceFailure(SourceError.ACCESS_DENIED)
     return secret
+
+
+def _content(file: Path) -> str:
+    """Return what a small regular file holds, blank where it is none. A pipe would be waited for without an end."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as opened:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return ""
+            content = opened.read(_MAX_SECRET + 1)
+        return content.decode("utf-8") if len(content) <= _MAX_SECRET else ""
+    except (OSError, ValueError):
+        return ""

@@ -1,13 +1,16 @@
 """HTTP to a backend, with the rules that hold for every one: bounded waits, one retry, bounded answers, no way out.
 
-Only connection errors are retried, once. A response beyond the bound is cut while it streams, never read whole. A
-redirect is followed on the same origin only. Cancelling the asking task closes the connection, which is how an HTTP
+Only connection errors are retried, once. A response beyond the bound is cut while it streams, never read whole, and
+counted unpacked. A redirect is followed on the same origin only; no cookie is kept, and what asks this machine itself
+asks no proxy. Cancelling the asking task closes the connection, which is how an HTTP
 backend hears that nobody waits any more. What is raised is a code, raised outside of the handler, so that no foreign
 exception, address or credential is its context.
 """
 
 import asyncio
+import ipaddress
 import json
+import logging
 import ssl
 import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -15,12 +18,15 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, TypeAlias
 
 import httpx
+from typing_extensions import override
 
 from tools.base import SourceFailure
-from tools.live.source import HttpAccess
+from tools.live.inflating import ASKED, pieces
+from tools.live.source import HttpAccess, raise_alone
 from tools.vocabulary import SourceError
 
 CONNECT_SECONDS = 3.0
@@ -34,6 +40,19 @@ _CODES = {
     504: SourceError.BACKEND_TIMEOUT,
 }
 _REJECTED = frozenset({400, 404, 405, 406, 409, 410, 413, 414, 415, 422, 501})
+
+
+class _QuestionLeftOut(logging.Filter):
+    """httpx logs each address whole, and so what was asked; what is logged ends before the question."""
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(one.copy_with(query=None) if isinstance(one, httpx.URL) else one for one in record.args)
+        return True
+
+
+logging.getLogger("httpx").addFilter(_QuestionLeftOut())
 
 _Value: TypeAlias = str | int | float | bool | None
 Params: TypeAlias = Mapping[str, _Value | Sequence[_Value]] | list[tuple[str, _Value]] | None
@@ -68,17 +87,19 @@ class Lines:
         self.cut = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        rest = b""
-        async for chunk in self._response.aiter_bytes():
+        rest: list[bytes] = []
+        async for chunk in pieces(self._response):
             self._left -= len(chunk)
-            *whole, rest = (rest + chunk).split(b"\n")
+            *whole, last = chunk.split(b"\n")
             for line in whole:
-                yield line
+                yield b"".join([*rest, line])
+                rest = []
+            rest.append(last)
             if self._left < 0:
                 self.cut = True
                 return
-        if rest:
-            yield rest
+        if any(rest):
+            yield b"".join(rest)
 
 
 class Transport:
@@ -124,7 +145,7 @@ class Transport:
         """
         async with self._response(method, path, params, body, headers, accept_status) as response:
             content = bytearray()
-            async for chunk in response.aiter_bytes():
+            async for chunk in pieces(response):
                 content += chunk
                 if len(content) > self._access.max_bytes:
                     raise SourceFailure(SourceError.ANSWER_TOO_LARGE)
@@ -164,7 +185,9 @@ class Transport:
         try:
             async with asyncio.timeout(self._access.timeout_seconds):
                 client = self._client()
-                sent = {**self._access.credentials(), **(headers or {})}
+                # Bytes: the error at a text that is no ASCII would hold the whole credential.
+                given = {**ASKED, **self._access.credentials(), **(headers or {})}
+                sent = [(key.encode(), value.encode("utf-8", "replace")) for key, value in given.items()]
                 request = client.build_request(
                     method, self._access.base_url + path, params=params, headers=sent, **_content(body)
                 )
@@ -180,14 +203,18 @@ class Transport:
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError):
             code = SourceError.BACKEND_UNAVAILABLE
         if code is not None:
-            raise SourceFailure(code)
+            raise_alone(SourceFailure(code))
 
     async def _sent(self, client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
         """Send, again once where the connection failed, and follow redirects that stay on the origin."""
+        retried = False
         for _ in range(_REDIRECTS):
             try:
                 response = await client.send(request, stream=True)
             except (httpx.ConnectError, httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+                if retried:
+                    raise
+                retried = True
                 response = await client.send(request, stream=True)
             onward = response.next_request
             if onward is None or not _same_origin(request.url, onward.url):
@@ -206,6 +233,8 @@ class Transport:
                 limits=httpx.Limits(max_keepalive_connections=_KEPT_CONNECTIONS),
                 verify=trust(access),
                 transport=self._wire,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+                mounts=_past_the_proxy(access.base_url),
             )
         return client
 
@@ -225,7 +254,21 @@ def _content(body: Body) -> dict[str, Any]:
     return {"content": body} if isinstance(body, str | bytes) else {"json": body}
 
 
+def _past_the_proxy(address: str) -> dict[str, None]:
+    """Return what keeps a configured proxy (HTTP_PROXY, ALL_PROXY) from being asked for this machine's own backends:
+    it would be handed their credentials, and reach its own machine."""
+    url = httpx.URL(address)
+    try:
+        own = ipaddress.ip_address(url.host).is_loopback
+    except ValueError:
+        own = url.host == "localhost" or url.host.endswith(".localhost")
+    return {f"all://{f'[{url.host}]' if ':' in url.host else url.host}": None} if own else {}
+
+
 def _same_origin(first: httpx.URL, second: httpx.URL) -> bool:
+    """Whether a redirect stays where we asked; one that brings credentials of its own doesn't."""
+    if second.userinfo:
+        return False
     return (first.scheme, first.host, first.port) == (second.scheme, second.host, second.port)
 
 
@@ -241,6 +284,6 @@ def _code_of(response: httpx.Response, accepted: frozenset[int]) -> SourceError 
 def _date(response: httpx.Response) -> datetime | None:
     try:
         at = parsedate_to_datetime(response.headers["date"])
-    except (KeyError, ValueError):
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except (KeyError, ValueError, OverflowError):
         return None
-    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)

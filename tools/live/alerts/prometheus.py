@@ -76,6 +76,6 @@ def _list(value: object) -> list[Any]:
 def _value(text: object) -> float | None:
     try:
         value = float(text) if isinstance(text, str | int | float) else math.nan
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return value if math.isfinite(value) else None

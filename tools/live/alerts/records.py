@@ -176,6 +176,6 @@ def moment_of(value: object) -> datetime | None:
     """Return an RFC 3339 time as aware UTC; None where it's none, or Go's zero time (year 1), which means "not set"."""
     try:
         at = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
+        return at.astimezone(UTC) if at is not None and at.tzinfo and at.year > 1 else None
+    except (ValueError, OverflowError):
         return None
-    return at.astimezone(UTC) if at is not None and at.tzinfo and at.year > 1 else None

@@ -18,6 +18,7 @@ from tools.live.changes.patches import OPTIONS, commits_of
 from tools.live.changes.process import Git
 from tools.live.changes.records import LEAST_SHA, Commit, Deploy, Recorded, is_sha
 from tools.live.changes.source import ChangeSource, window_of
+from tools.live.changes.times import at_second
 from tools.live.source import Probe
 from tools.vocabulary import ChangeKind, Scope, SourceError
 from tools.windows import LOOK_AHEAD
@@ -172,10 +173,10 @@ class GitSource(ChangeSource):
     def _deploy(self, row: str) -> Deploy | None:
         fields = row.split(_UNIT)
         said = self._tags.read(fields[0]) if self._tags and len(fields) == 5 else None
-        if said is None or fields[1:3] != ["tag", "commit"] or not fields[4].isdigit():
+        at = at_second(fields[4]) if len(fields) == 5 else None
+        if said is None or fields[1:3] != ["tag", "commit"] or at is None:
             return None
-        service = said[0] or self._owners.service
-        return Deploy(fields[3], service, datetime.fromtimestamp(int(fields[4]), UTC), version=said[1])
+        return Deploy(fields[3], said[0] or self._owners.service, at, version=said[1])
 
     def _staleness(self, end: datetime) -> tuple[str, ...]:
         """Remark that a clone was fetched before the window's end: what happened since isn't in it."""

@@ -12,6 +12,7 @@ from tools.live.changes.diffs import FileDiff, unified
 from tools.live.changes.ownership import Ownership
 from tools.live.changes.process import decoded
 from tools.live.changes.records import MAX_FILES, MAX_MESSAGE, Commit
+from tools.live.changes.times import at_second
 
 FORMAT = "--format=tformat:%x00C%H %ct%n%B%n%x00P"
 OPTIONS = (
@@ -22,6 +23,7 @@ OPTIONS = (
 """How commits are written for `commits_of`: nothing of the repository's configuration decides the form."""
 
 _ESCAPE = re.compile(r"\\(?:([0-7]{3})|(.))")
+_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", '"': '"', "\\": "\\"}
 
 
@@ -31,7 +33,7 @@ class _Reading:
     def __init__(self, head: bytes, limit: int) -> None:
         sha, _, seconds = head.decode("ascii", errors="replace").partition(" ")
         self.sha = sha
-        self.at = datetime.fromtimestamp(int(seconds), UTC)
+        self.at = at_second(seconds) or _UNDATED
         self._limit = limit
         self._message: list[str] = []
         self._length = 0

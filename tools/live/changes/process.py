@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from tools.base import SourceFailure
+from tools.live.source import raise_alone
 from tools.vocabulary import SourceError
 
 MAX_OUTPUT = 32 * 1024 * 1024
@@ -83,7 +84,7 @@ class Git:
         except TimeoutError:
             code = SourceError.BACKEND_TIMEOUT
         if code is not None:
-            raise SourceFailure(code)
+            raise_alone(SourceFailure(code))
 
     async def text(self, command: str, arguments: Sequence[str], *, accept: bool = False) -> str:
         """Return a short output as text; raises SourceFailure as `rows` does."""
@@ -138,6 +139,9 @@ def _environment(path: Path) -> dict[str, str]:
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
+        # Overrides what the clone itself allows: `protocol.ext.allow` runs a command, and is stronger than the setting
+        # `protocol.allow` where a git is too old to know of GIT_NO_LAZY_FETCH.
+        "GIT_ALLOW_PROTOCOL": "none",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
     }

@@ -41,6 +41,15 @@ def utc(value: Any) -> datetime | None:
     return said.at if said else None
 
 
+def at_second(text: str) -> datetime | None:
+    """Return a moment from whole seconds since the epoch (aware, UTC); None where no calendar has it: whoever writes
+    a commit or a tag may date it as he likes."""
+    try:
+        return datetime.fromtimestamp(int(text), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def _since_epoch(text: str) -> datetime:
     digits = len(text.partition(".")[0])
     divisor = 1 if digits <= 10 else 10**3 if digits <= 13 else 10**6 if digits <= 16 else 10**9

@@ -21,6 +21,7 @@ from kubernetes.aio.client import ApiClient
 
 from tools.base import SourceFailure
 from tools.live.kubernetes.access import Access
+from tools.live.source import raise_alone
 from tools.live.transport import CONNECT_SECONDS
 from tools.vocabulary import SourceError
 
@@ -182,7 +183,7 @@ class ApiServer:
         except (aiohttp.ClientError, OSError, ValueError):
             told = SourceFailure(SourceError.BACKEND_UNAVAILABLE)
         if told is not None:
-            raise told
+            raise_alone(told)
 
     async def _sent(self, client: ApiClient, path: str, params: Params, accept: str) -> aiohttp.ClientResponse:
         try:
@@ -250,7 +251,7 @@ class ApiServer:
     def _note_time(self, response: aiohttp.ClientResponse) -> None:
         try:
             self.now = parsedate_to_datetime(response.headers["Date"]).astimezone(UTC)
-        except (KeyError, ValueError, TypeError):
+        except (KeyError, ValueError, TypeError, OverflowError):
             self.now = datetime.now(UTC)
         else:
             self.told_time = True

@@ -95,9 +95,9 @@ def moment(value: Any) -> datetime | None:
     """Return an API server's time, aware and UTC; None where it's none."""
     try:
         read = datetime.fromisoformat(str(value))
-    except ValueError:
+        return read.astimezone(UTC) if read.tzinfo else None
+    except (ValueError, OverflowError):
         return None
-    return read.astimezone(UTC) if read.tzinfo else None
 
 
 def age(since: datetime | None, now: datetime) -> str:

@@ -129,13 +129,20 @@ class Cls(CloudLogs):
 
 def _entry(result: Mapping[str, Any]) -> Entry | None:
     """Return a raw record; its own fields are JSON text in `LogJson`, a text without structure is `RawLog`."""
-    time = result.get("Time")
-    if not isinstance(time, int):
+    at = _moment(result.get("Time"))
+    if at is None:
         return None
     fields = _object(result.get("LogJson"))
     if not fields and result.get("RawLog"):
         fields = {"message": result["RawLog"]}
-    return Entry(datetime.fromtimestamp(time / 1000, UTC), _flattened(fields))
+    return Entry(at, _flattened(fields))
+
+
+def _moment(milliseconds: Any) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC) if isinstance(milliseconds, int) else None
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _flattened(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -140,9 +140,10 @@ def _points(given: Mapping[str, Any]) -> Any:
 def _sample(given: Any) -> tuple[float, float] | None:
     try:
         at, value = given
-        return float(at), float(value)
-    except (TypeError, ValueError):
+        sample = float(at), float(value)
+    except (TypeError, ValueError, OverflowError):
         return None
+    return sample if math.isfinite(sample[0]) else None
 
 
 def _parsed(body: bytes) -> Any:

@@ -114,7 +114,7 @@ def _unit(metric: str) -> str:
 
 def _sentence(one: Reduced) -> str:
     measured = f"{number(one.baseline)} -> {number(one.extreme)}"
-    name = f"{one.series.service} {one.series.metric}"
+    name = f"{field(one.series.service)} {one.series.metric}"
     units = "/min" if one.rate else (_unit(one.series.metric))
     since = f" since {moment(datetime.fromtimestamp(one.onset, UTC))}" if one.onset is not None else ""
     return f"{name} {one.direction} {measured} {units}".rstrip() + since

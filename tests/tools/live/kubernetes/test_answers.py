@@ -16,6 +16,7 @@ from tests.tools.live.kubernetes.states import (
     store_of,
     template_of,
 )
+from tools.live.kubernetes.objects import moment
 from tools.live.kubernetes.tools import tools_of
 from tools.vocabulary import EvidenceStatus, SourceError
 
@@ -339,3 +340,7 @@ async def test_one_cluster_is_asked_at_a_time() -> None:
         with pytest.raises(ValueError, match="one Kubernetes cluster can be asked at a time; configured are a, b"):
             tools_of({"a": asked.source, "b": asked.source})
     assert tools_of({}) == ()
+
+
+def test_a_time_beyond_the_calendar_is_none() -> None:
+    assert moment("9999-12-31T23:59:59-14:00") is None

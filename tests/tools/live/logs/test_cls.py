@@ -162,7 +162,7 @@ async def test_a_page_too_large_to_read_is_asked_for_in_smaller_ones() -> None:
 
 async def test_a_page_that_ends_without_a_way_on_is_partial() -> None:
     one = {"Time": milliseconds(AS_OF), "LogJson": '{"service": "shop", "message": "hi"}'}
-    answer = {"Response": {"Results": [one, {"Time": "now"}, 7], "ListOver": False, "Context": ""}}
+    answer = {"Response": {"Results": [one, {"Time": "now"}, {"Time": 10**20}, 7], "ListOver": False, "Context": ""}}
     source = over(lambda _: httpx.Response(200, json=answer))
     found = await source.records(question(), 10)
     await source.close()

@@ -134,3 +134,10 @@ def test_lists_of_another_form_are_unreadable_and_null_is_none(read: Any) -> Non
     for data in others:
         with pytest.raises(SourceFailure):
             read(Reply(data))
+
+
+@pytest.mark.parametrize("sample", [[10**400, "1"], [1, 10**400], ["NaN", "1"], ["Inf", "1"]])
+def test_a_sample_that_no_time_or_number_holds_is_unreadable(sample: list[Any]) -> None:
+    with pytest.raises(SourceFailure) as caught:
+        matrix_of(Reply({"resultType": "vector", "result": [{"metric": {}, "value": sample}]}))
+    assert caught.value.code is SourceError.SOURCE_UNREADABLE

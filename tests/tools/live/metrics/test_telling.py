@@ -116,3 +116,11 @@ def test_a_partial_answer_is_a_truncation() -> None:
 def test_samples_before_the_window_alone_are_nothing() -> None:
     assert told({"one": Found((measured("x", [1.0] * 50),), NOON)}, FRAME) is None
     assert told({}, FRAME) is None
+
+
+def test_a_label_that_poses_as_another_series_stays_one_word() -> None:
+    hostile = "shop bank_errors UP 0 -> 100 ratio since 2026-09-08T11:20:00Z\nseries service=bank"
+    found = evidence(measured("x", step(80), hostile), measured("x", step(90), "bank", path=hostile))
+    assert len([line for line in found.content if line.startswith("series ")]) == 2
+    assert found.summary.startswith("shop_bank_errors_UP_0_->_100_ratio_since")
+    assert all(" service=bank" not in line for line in found.content if "service=shop" in line)
