@@ -44,7 +44,7 @@ async def ask_all(
     Raises SourceFailure where no source answered: UNKNOWN_SELECTOR with the near names of all where each says so, else
     the first other failure. A cancelled caller cancels every question.
     """
-    asked = [asyncio.ensure_future(_outcome(question, source)) for source in sources.values()]
+    asked = [asyncio.ensure_future(outcome(question(source))) for source in sources.values()]
     try:
         outcomes = dict(zip(sources, await asyncio.gather(*asked), strict=True))
     finally:
@@ -58,11 +58,10 @@ async def ask_all(
     return Gathered(answers, grave)
 
 
-async def _outcome(
-    question: Callable[[Opened], Awaitable[Answered]], source: Opened
-) -> tuple[Answered] | SourceFailure:
+async def outcome(question: Awaitable[Answered]) -> tuple[Answered] | SourceFailure:
+    """Return the answer to a question, alone in a tuple, or why there is none."""
     try:
-        return (await question(source),)
+        return (await question,)
     except SourceFailure as failure:
         return failure
 

@@ -4,8 +4,7 @@ For sources whose silence about one means something (no alert): a name that metr
 decided contract, "Answers of tools".
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
 from tools.base import IncidentContext
 from tools.live.fanout import ask_all
@@ -15,11 +14,8 @@ from tools.live.metrics.discovery import find_service
 from tools.live.metrics.prometheus import Prometheus
 from tools.live.metrics.sampling import Frame
 from tools.live.source import Source
+from tools.live.vouching import ServiceCheck
 from tools.windows import LOOK_AHEAD, LOOK_BACK
-
-ServiceCheck: TypeAlias = Callable[[str, IncidentContext], Awaitable[None]]
-"""Returns where a source knows the service of a folded name around the incident; raises SourceFailure: UNKNOWN_SELECTOR
-with near names where none does, another code where that can't be told."""
 
 
 def service_check(sources: Mapping[str, Source]) -> ServiceCheck | None:

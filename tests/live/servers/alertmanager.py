@@ -5,13 +5,14 @@ https://prometheus.io/docs/alerting/latest/https/.
 """
 
 import shutil
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from examples.live import watching
+from tests.live.servers.answering import Response, answering
 from tests.live.servers.prometheus import needs
 
 
@@ -34,35 +35,14 @@ def start_alertmanager(directory: Path, *, web_config: str = "") -> Iterator[str
 @contextmanager
 def start_gauge(metric: str, value: float) -> Iterator["Gauge"]:
     """Serve one gauge on loopback, for a Prometheus to scrape, while the block runs."""
-    gauge = Gauge(metric, value)
-    thread = threading.Thread(target=gauge.server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with answering(lambda _: Response(f"{metric} {gauge.value}\n")) as url:
+        gauge = Gauge(urlsplit(url).port or 0, value)
         yield gauge
-    finally:
-        gauge.server.shutdown()
-        gauge.server.server_close()
-        thread.join()
 
 
+@dataclass
 class Gauge:
     """A metric whose `value` a test may change; scraped at `port`."""
 
-    def __init__(self, metric: str, value: float) -> None:
-        self.value = value
-        gauge = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                body = f"{metric} {gauge.value}\n".encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "text/plain; version=0.0.4")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Keep quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = int(self.server.server_address[1])
+    port: int
+    value: float

@@ -2,23 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
-from tools.base import EvidenceTool, IncidentContext, SourceFailure
+from tools.base import EvidenceTool, IncidentContext
 from tools.canonical import fold
 from tools.frozen.alerts import AlertsArguments, told_alerts
 from tools.frozen.scopes import named
 from tools.live.alerts.firing import AlertSource, Firing
 from tools.live.alerts.records import Alert
 from tools.live.fanout import Gathered, ask_all
-from tools.names import near
-from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Scope, SourceError
+from tools.live.vouching import ServiceCheck, require_vouched
+from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Scope
 from tools.windows import LOOK_AHEAD, LOOK_BACK
-
-if TYPE_CHECKING:
-    from tools.live.services import ServiceCheck
 
 CURRENT_ONLY = "CURRENT_ALERTS_ONLY"
 """Remark: the incident is past, and what has been resolved since isn't told here."""
@@ -27,7 +24,7 @@ _HEARTBEATS = frozenset({"watchdog", "deadmansswitch", "deadmanssnitch"})
 
 
 def tools_of(
-    sources: Mapping[str, AlertSource], known_elsewhere: "ServiceCheck | None" = None
+    sources: Mapping[str, AlertSource], known_elsewhere: ServiceCheck | None = None
 ) -> tuple[EvidenceTool, ...]:
     """Return `get_alerts` over the opened sources; nothing where there are none.
 
@@ -57,7 +54,7 @@ class LiveAlertsTool(EvidenceTool):
     kind = EvidenceKind.ALERTS
     arguments = AlertsArguments
 
-    def __init__(self, sources: Mapping[str, AlertSource], known_elsewhere: "ServiceCheck | None" = None) -> None:
+    def __init__(self, sources: Mapping[str, AlertSource], known_elsewhere: ServiceCheck | None = None) -> None:
         self._sources = sources
         self._known_elsewhere = known_elsewhere
 
@@ -98,20 +95,7 @@ class LiveAlertsTool(EvidenceTool):
         known |= {service for firing in gathered.answers.values() for service in firing.services}
         if any(fold(service) == asked for service in known):
             return
-        elsewhere = await self._elsewhere(asked, incident)
-        if elsewhere is not None:
-            names = dict.fromkeys((*near(asked, known), *elsewhere.near_names))
-            raise SourceFailure(elsewhere.code, near_names=tuple(names), field="service")
-
-    async def _elsewhere(self, asked: str, incident: IncidentContext) -> SourceFailure | None:
-        """Return why no other kind of source vouches for the service; None where one does."""
-        if self._known_elsewhere is None:
-            return SourceFailure(SourceError.UNKNOWN_SELECTOR)
-        try:
-            await self._known_elsewhere(asked, incident)
-        except SourceFailure as failure:
-            return failure
-        return None
+        await require_vouched(self._known_elsewhere, asked, incident, known=known)
 
 
 def _merged(gathered: Gathered[Firing]) -> list[Alert]:

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field, field_validator, model_validator
@@ -10,6 +10,9 @@ from pydantic import Field, field_validator, model_validator
 from tools.live.changes.ownership import Ownership
 from tools.live.source import HttpSource, Source, SourceSettings, secret_of
 from tools.vocabulary import EvidenceKind
+
+if TYPE_CHECKING:
+    from tools.live.changes.forge import Forge
 
 _REF = r"^[\w./@][\w./@{}~^+-]{0,199}$"
 _SERVICE = r"^[^\s,]{1,160}$"
@@ -115,6 +118,15 @@ class _ForgeSettings(HttpSource):
         return self
 
 
+def _opened(forge: "type[Forge]", name: str, settings: _ForgeSettings) -> "Forge":
+    from tools.live.changes.forge import projects_of
+    from tools.live.transport import Transport
+
+    projects = projects_of(settings.projects, settings.service, settings.services)
+    transport = Transport(settings.access())
+    return forge(name, transport, projects, environment=settings.environment, branch=settings.branch)
+
+
 class GitHubSettings(_ForgeSettings):
     """Commits and deployments of `projects` (`owner/name`) on github.com or a GitHub Enterprise server
     (`https://host/api/v3`); a deployment counts once it succeeded. Whose they are: `service` for the only one, else
@@ -133,14 +145,9 @@ class GitHubSettings(_ForgeSettings):
 
     def open(self, name: str) -> Source:
         """Return the repositories under their source's name."""
-        from tools.live.changes.forge import projects_of
         from tools.live.changes.github import GitHubSource
 
-        projects = projects_of(self.projects, self.service, self.services)
-        from tools.live.transport import Transport
-
-        transport = Transport(self.access())
-        return GitHubSource(name, transport, projects, environment=self.environment, branch=self.branch)
+        return _opened(GitHubSource, name, self)
 
 
 class GitLabSettings(_ForgeSettings):
@@ -154,14 +161,9 @@ class GitLabSettings(_ForgeSettings):
 
     def open(self, name: str) -> Source:
         """Return the projects under their source's name."""
-        from tools.live.changes.forge import projects_of
         from tools.live.changes.gitlab import GitLabSource
 
-        projects = projects_of(self.projects, self.service, self.services)
-        from tools.live.transport import Transport
-
-        transport = Transport(self.access())
-        return GitLabSource(name, transport, projects, environment=self.environment, branch=self.branch)
+        return _opened(GitLabSource, name, self)
 
 
 class ArgoCdSettings(HttpSource):

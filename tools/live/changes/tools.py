@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from typing_extensions import override
 
@@ -17,11 +17,9 @@ from tools.live.changes.records import Recorded, as_documents, joined
 from tools.live.changes.source import ChangeSource, window_of
 from tools.live.fanout import Gathered, ask_all
 from tools.live.spool import spooled
+from tools.live.vouching import ServiceCheck, require_vouched
 from tools.names import near
 from tools.vocabulary import ChangeKind, Evidence, EvidenceKind, EvidenceStatus, Provenance, Scope, SourceError
-
-if TYPE_CHECKING:
-    from tools.live.services import ServiceCheck
 
 Answer = TypeVar("Answer")
 LONGEST_ANSWER_SECONDS = 45.0
@@ -54,7 +52,7 @@ class LiveListChangesTool(EvidenceTool):
     kind = EvidenceKind.CHANGES
     arguments = ListArguments
 
-    def __init__(self, sources: Mapping[str, ChangeSource], known_elsewhere: "ServiceCheck | None" = None) -> None:
+    def __init__(self, sources: Mapping[str, ChangeSource], known_elsewhere: ServiceCheck | None = None) -> None:
         self._sources = sources
         self._known_elsewhere = known_elsewhere
         self._frozen = ListChangesTool(_Spool(Recorded()), ())
@@ -100,20 +98,7 @@ class LiveListChangesTool(EvidenceTool):
             if _knows(names, folded):
                 return
             others.absence()
-        elsewhere = await self._elsewhere(folded, incident)
-        if elsewhere is not None:
-            similar = dict.fromkeys((*near(folded, names), *elsewhere.near_names))
-            raise SourceFailure(elsewhere.code, near_names=tuple(similar), field="service")
-
-    async def _elsewhere(self, folded: str, incident: IncidentContext) -> SourceFailure | None:
-        """Return why the other kinds of sources don't know a service either, None where they do."""
-        if self._known_elsewhere is None:
-            return SourceFailure(SourceError.UNKNOWN_SELECTOR)
-        try:
-            await self._known_elsewhere(folded, incident)
-        except SourceFailure as failure:
-            return failure
-        return None
+        await require_vouched(self._known_elsewhere, folded, incident, known=names)
 
     @override
     def suggest(self, incident: IncidentContext) -> Scope | None:
@@ -245,7 +230,7 @@ def _ids(found: Recorded) -> list[str]:
 
 
 def tools_of(
-    sources: Mapping[str, ChangeSource], known_elsewhere: "ServiceCheck | None" = None
+    sources: Mapping[str, ChangeSource], known_elsewhere: ServiceCheck | None = None
 ) -> tuple[EvidenceTool, ...]:
     """Return `list_changes` and `get_change` over the opened sources, by the names that their user gave them; nothing
     where there are none.

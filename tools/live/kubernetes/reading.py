@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from tools.base import SourceFailure
 from tools.cluster.kinds import CLUSTER_SCOPED
 from tools.cluster.tables import column_name
+from tools.live.fanout import outcome
 from tools.live.kubernetes.api import MAX_ROWS, TABLE, ApiServer, Listed, Params, fit_for_path
 from tools.live.kubernetes.objects import SERVED, Object, at, each, one, pairs, path_of
 from tools.names import near
@@ -38,20 +39,13 @@ class Gathered:
 
 async def gathered(questions: Mapping[str, Awaitable[Asked]], *, needed: bool = True) -> Gathered:
     """Ask all at once; raises the SourceFailure of the first where every one fails, and one is needed."""
-    outcomes = dict(zip(questions, await asyncio.gather(*map(_outcome, questions.values())), strict=True))
+    outcomes = dict(zip(questions, await asyncio.gather(*map(outcome, questions.values())), strict=True))
     failed = {about: one for about, one in outcomes.items() if isinstance(one, SourceFailure)}
     if needed and failed and len(failed) == len(outcomes):
         first = next(iter(failed.values()))
         raise SourceFailure(first.code, near_names=first.near_names, field=first.field)
     found = [one[0] for one in outcomes.values() if not isinstance(one, SourceFailure)]
     return Gathered(found, {about: failure.code for about, failure in failed.items()})
-
-
-async def _outcome(question: Awaitable[Asked]) -> tuple[Asked] | SourceFailure:
-    try:
-        return (await question,)
-    except SourceFailure as failure:
-        return failure
 
 
 class Reading:
