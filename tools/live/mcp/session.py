@@ -4,6 +4,7 @@ A session's tasks have to end where they began, so that a task of its own holds 
 """
 
 import asyncio
+import logging
 import ssl
 import weakref
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
@@ -13,7 +14,7 @@ from typing import Any
 
 import httpx
 from langchain_core.tools import BaseTool
-from langchain_mcp_adapters.tools import load_mcp_tools
+from langchain_mcp_adapters.tools import convert_mcp_tool_to_langchain_tool
 from mcp import ClientSession
 from mcp.types import Tool
 from typing_extensions import override
@@ -24,6 +25,12 @@ from tools.vocabulary import SourceError
 
 OpenSession = Callable[[], AbstractAsyncContextManager[ClientSession]]
 _MAX_PAGES = 20
+_MAX_TOOLS = 1_000
+_OPENING_SECONDS = 120.0
+"""How long a server may take to start and to list its tools, whoever still waits for it."""
+
+# The client logs what a server said, also as the text of exceptions, which Python would print without any set-up.
+logging.getLogger("mcp.client").setLevel(logging.CRITICAL + 1)
 
 
 @dataclass(frozen=True)
@@ -98,9 +105,10 @@ class HeldSession:
     async def _hold(self, held: _Held) -> None:
         try:
             async with self._open() as session:
-                await session.initialize()
-                listed = await _listed(session)
-                callables = {tool.name: tool for tool in await load_mcp_tools(session)}
+                async with asyncio.timeout(_OPENING_SECONDS):
+                    await session.initialize()
+                    listed = await _listed(session)
+                callables = {name: convert_mcp_tool_to_langchain_tool(session, tool) for name, tool in listed.items()}
                 held.opened.set_result(Opened(listed, callables))
                 await held.closing.wait()
         except Exception as error:  # noqa: BLE001 - whatever a transport raises, the source is away
@@ -129,7 +137,7 @@ async def _listed(session: ClientSession) -> dict[str, Tool]:
         page = await session.list_tools(cursor)
         tools |= {tool.name: tool for tool in page.tools}
         cursor = page.nextCursor
-        if not cursor:
+        if not cursor or len(tools) > _MAX_TOOLS:
             break
     return tools
 
@@ -160,7 +168,8 @@ class LetIn(httpx.Auth):
 
 
 class BoundedWire(httpx.AsyncHTTPTransport):
-    """Cuts the answer to a question while it streams; the server's own channel (a GET) has no end to bound."""
+    """Cuts the answer to a question while it streams. The server's own channel (a GET) has no end: each event of it is
+    bounded. Nothing packed is asked for or read: unpacked, it would be beyond every bound before it is counted."""
 
     def __init__(self, max_bytes: int, verify: ssl.SSLContext | bool) -> None:
         super().__init__(verify=verify)
@@ -168,22 +177,33 @@ class BoundedWire(httpx.AsyncHTTPTransport):
 
     @override
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        request.headers["Accept-Encoding"] = "identity"
         response = await super().handle_async_request(request)
-        if request.method != "GET" and isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = _Cut(response.stream, self._max_bytes)
+        if response.headers.get("content-encoding", "identity").strip().casefold() not in {"", "identity"}:
+            await response.aclose()
+            raise httpx.DecodingError("a packed answer")
+        if isinstance(response.stream, httpx.AsyncByteStream):
+            response.stream = _Cut(response.stream, self._max_bytes, each_event=request.method == "GET")
         return response
 
 
 class _Cut(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, max_bytes: int) -> None:
+    def __init__(self, stream: httpx.AsyncByteStream, max_bytes: int, *, each_event: bool) -> None:
         self._stream = stream
-        self._left = max_bytes
+        self._max_bytes = max_bytes
+        self._each_event = each_event
 
     @override
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        read, tail = 0, b""
         async for chunk in self._stream:
-            self._left -= len(chunk)
-            if self._left < 0:
+            read += len(chunk)
+            if self._each_event:
+                tail += chunk
+                ended = max(tail.rfind(b"\n\n"), tail.rfind(b"\r\n\r\n"))
+                read = len(tail) - ended if ended >= 0 else read
+                tail = tail[-3:]
+            if read > self._max_bytes:
                 raise httpx.ReadError("the answer is beyond the bound")
             yield chunk
 
