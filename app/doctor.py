@@ -24,7 +24,10 @@ def check_sources(settings: HarnessSettings, words: Words) -> int:
 
 
 async def _examined(settings: HarnessSettings) -> list[Finding]:
-    evidence = open_evidence(settings.sources)
+    try:
+        evidence = open_evidence(settings.sources)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
     try:
         return await examine(evidence.sources)
     finally:

@@ -60,14 +60,13 @@ def _alert_in(file: Path) -> dict[str, Any]:
     named = "standard input" if file == _STANDARD_INPUT else f"alert file {file}"
     try:
         content = sys.stdin.buffer.read(_MAX_ALERT_BYTES + 1) if file == _STANDARD_INPUT else _start_of(file)
-        found = alert_of(json.loads(content)) if len(content) <= _MAX_ALERT_BYTES else None
+        if len(content) > _MAX_ALERT_BYTES:
+            raise BadInput(f"{named} is larger than {_MAX_ALERT_BYTES >> 20} MiB")
+        return alert_of(json.loads(content))
     except OSError as error:
         raise BadInput(f"{named} can't be read: {error.strerror}") from None
     except (ValueError, RecursionError):
-        found = None
-    if found is None:
-        raise BadInput(f"{named} holds no alert: expected one JSON object, as Alertmanager sends it")
-    return found
+        raise BadInput(f"{named} holds no alert: expected JSON as Alertmanager or Grafana posts it") from None
 
 
 def _start_of(file: Path) -> bytes:

@@ -13,6 +13,7 @@ from app import CANCELLED
 from app.inputs import BadInput, Question
 from app.records import RecordFile
 from app.state import open_persistence
+from app.words import Locale, words_for
 from graph.agent import build_graph
 from graph.contract.release import Release
 from graph.nodes.open_run import incident_time
@@ -21,6 +22,9 @@ from graph.settings import DEFAULT_ZONES, DiagnosisContext, HarnessSettings
 from tools.base import EvidenceTool
 from tools.frozen import frozen_tools, latest_moment
 from tools.live.registry import open_evidence
+from tools.vocabulary import EvidenceKind
+
+_USUAL = (EvidenceKind.ALERTS, EvidenceKind.METRICS, EvidenceKind.LOGS, EvidenceKind.TRACES, EvidenceKind.CHANGES)
 
 
 async def investigate(
@@ -43,6 +47,8 @@ async def investigate(
             open_persistence(settings.ledger.record_ttl_seconds, note) as kept,
             _evidence_tools(question, settings) as tools,
         ):
+            if unasked := _without_source(tools, question.locale):
+                note(unasked)
             graph = build_graph(
                 tools=tools,
                 settings=settings,
@@ -77,6 +83,13 @@ async def _evidence_tools(question: Question, settings: HarnessSettings) -> Asyn
         yield evidence.tools
     finally:
         await evidence.close()
+
+
+def _without_source(tools: tuple[EvidenceTool, ...], locale: Locale) -> str | None:
+    """Return one line on the usual kinds of evidence that nothing configured tells, or None."""
+    words = words_for(locale)
+    missing = [words.evidence_kind[kind] for kind in _USUAL if kind not in {tool.kind for tool in tools}]
+    return f"{words.label['unconfigured']} {', '.join(missing)} (docs/sources.md)" if missing else None
 
 
 async def _moment(question: Question, settings: HarnessSettings) -> datetime | None:

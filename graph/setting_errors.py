@@ -22,4 +22,9 @@ def first_line(error: "ValidationError", *, below: Sequence[str] = ()) -> str:
         return f"invalid settings: {first['msg']}"
     variable = path[0] if path[0].isupper() else "HARNESS_" + "_".join(path).upper()
     dotted = ".".join(["harness", *(part.lower().replace("_", "-") for part in path)])
-    return f"invalid setting {variable} ({dotted}): {first['msg']}"
+    return f"invalid setting {variable} ({dotted}): {_said(first['type'], first['msg'])}"
+
+
+def _said(kind: str, message: str) -> str:
+    plain = {"extra_forbidden": "there is no such setting", "missing": "it is needed, and isn't set"}
+    return plain.get(kind, message.removeprefix("Value error, "))

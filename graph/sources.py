@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from graph.setting_errors import SettingsError, first_line
 from tools.live.source import SourceSettings
 
-_VARIABLE = re.compile(r"HARNESS_SOURCE_([A-Z0-9]+)_([A-Z0-9_]+)")
+_VARIABLE = re.compile(r"HARNESS_SOURCE_([A-Z0-9]+)_([A-Z0-9_]+)", re.IGNORECASE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 
 

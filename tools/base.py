@@ -51,14 +51,27 @@ class SourceFailure(Exception):
     """Raised by a tool whose source can't answer. Carries codes and names, never another exception's text.
 
     `near_names`: for UNKNOWN_SELECTOR, at most five names that this source does know; for ANSWER_TOO_LARGE, what the
-    question can be narrowed by. `field`: the argument at fault.
+    question can be narrowed by. `field`: the argument at fault. `detail`: what is at fault, in a few words of ours for
+    who set the source up; no model reads it.
     """
 
-    def __init__(self, code: SourceError, *, near_names: tuple[str, ...] = (), field: str | None = None) -> None:
+    def __init__(
+        self,
+        code: SourceError,
+        *,
+        near_names: tuple[str, ...] = (),
+        field: str | None = None,
+        detail: str | None = None,
+    ) -> None:
         super().__init__(code.value)
         self.code = code
         self.near_names = near_names[:5]
         self.field = field
+        self.detail = detail
+
+
+class SettingFault(SourceFailure):
+    """A source couldn't be asked for a fault of its settings (a file that can't be read): nothing was sent."""
 
 
 class EvidenceTool(ABC):

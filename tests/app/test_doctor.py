@@ -8,11 +8,13 @@ from threading import Thread
 import pytest
 
 from app.doctor import check_sources
+from app.inputs import BadInput
 from app.words import words_for
 from graph.settings import HarnessSettings
 from tests.tools.live.conformance import TOKEN, serving, whole
 from tools.live.alerts.settings import AlertmanagerSettings
 from tools.live.changes.settings import GitSettings
+from tools.live.kubernetes.settings import KubernetesSettings
 from tools.live.source import SourceSettings
 
 Captured = pytest.CaptureFixture[str]
@@ -66,3 +68,9 @@ def test_what_is_wrong_is_told_with_what_to_do_and_without_the_credential(refusi
     assert "✗ gone (alertmanager)  not reachable  BACKEND_UNAVAILABLE" in told
     assert "check HARNESS_SOURCE_GONE_URL" in told
     assert TOKEN not in told
+
+
+def test_sources_that_cannot_stand_beside_each_other_are_one_line() -> None:
+    cluster = KubernetesSettings(url="https://kubernetes.example", namespaces=("shop",))
+    with pytest.raises(BadInput, match=r"^[^\n]+$"):
+        check_sources(HarnessSettings(sources={"one": cluster, "two": cluster}), words_for("en"))

@@ -80,11 +80,18 @@ def test_an_alert_given_beside_an_incident_counts(incident: Path) -> None:
     assert question.alert == {"service": "order", "summary": "slow"}
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "1", "[" * 100_000, '{"alerts": []}', '"' + "x" * (1 << 20)])
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "1", "[" * 100_000, '{"alerts": []}'])
 def test_a_file_that_holds_no_alert_is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "alert.json"
     file.write_text(content, encoding="utf-8")
-    with pytest.raises(BadInput, match="holds no alert: expected one JSON object"):
+    with pytest.raises(BadInput, match="holds no alert: expected JSON as Alertmanager"):
+        read_question("q", None, "zh", alert=file)
+
+
+def test_a_file_that_is_too_large_for_an_alert_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "alert.json"
+    file.write_text('"' + "x" * (1 << 20), encoding="utf-8")
+    with pytest.raises(BadInput, match="is larger than 1 MiB"):
         read_question("q", None, "zh", alert=file)
 
 

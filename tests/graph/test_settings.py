@@ -219,7 +219,7 @@ def test_an_address_that_cannot_be_asked_is_one_line_without_its_value(
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     with pytest.raises(SettingsError) as caught:
         load_settings()
-    line = "invalid setting OPENAI_BASE_URL (harness.openai-base-url): Value error, expected an address"
+    line = "invalid setting OPENAI_BASE_URL (harness.openai-base-url): expected an address"
     assert str(caught.value).startswith(line)
     assert address not in str(caught.value)
 
@@ -230,7 +230,7 @@ def test_a_key_that_cannot_be_sent_is_one_line_without_its_value(monkeypatch: py
     with pytest.raises(SettingsError) as caught:
         load_settings()
     assert str(caught.value) == (
-        "invalid setting OPENAI_API_KEY (harness.openai-api-key): Value error, expected a key in ASCII without blanks"
+        "invalid setting OPENAI_API_KEY (harness.openai-api-key): expected a key in ASCII without blanks"
     )
 
 

@@ -55,6 +55,12 @@ def test_the_file_says_the_same_and_the_environment_wins(monkeypatch: pytest.Mon
     assert load_settings().sources["eu"].timeout_seconds == 7.0
 
 
+def test_a_variable_in_lower_case_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARNESS_SOURCE_eu_TYPE", "alertmanager")
+    monkeypatch.setenv("HARNESS_SOURCE_eu_URL", "http://eu.example")
+    assert list(load_settings().sources) == ["eu"]
+
+
 def test_a_list_is_written_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_SOURCE_ALERTMANAGER_URL", "http://am.example")
     monkeypatch.setenv("HARNESS_SOURCE_ALERTMANAGER_SERVICE_LABELS", "svc, app")
@@ -71,7 +77,7 @@ def test_a_list_is_written_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
             "HARNESS_SOURCE_MAIN_TYPE (harness.source.main.type): no such type of source",
         ),
         ({"MAIN_TYPE": "nagios"}, "HARNESS_SOURCE_MAIN_TYPE"),
-        ({"ALERTMANAGER_TOKEN": SECRET}, "HARNESS_SOURCE_ALERTMANAGER_URL (harness.source.alertmanager.url): Field"),
+        ({"ALERTMANAGER_TOKEN": SECRET}, "HARNESS_SOURCE_ALERTMANAGER_URL (harness.source.alertmanager.url): it is n"),
         ({"ALERTMANAGER_URL": f"http://u:{SECRET}@a"}, "expected an address without credentials"),
         ({"ALERTMANAGER_URL": "am:9093"}, "expected an address such as"),
         ({"ALERTMANAGER_URL": "http://a", "ALERTMANAGER_TOKN": SECRET}, "HARNESS_SOURCE_ALERTMANAGER_TOKN"),

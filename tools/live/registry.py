@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -65,7 +66,9 @@ def settings_of(name: str, fields: Mapping[str, Any]) -> SourceSettings:
     """
     kind = str(fields.get("type") or name)
     if kind not in TYPES:
-        raise ValueError(f"no such type of source; one of {', '.join(sorted(TYPES))}")
+        near = "".join(f" (did you mean {name}?)" for name in get_close_matches(kind, TYPES, 1, cutoff=0.7))
+        rule = "a name has no underscore, and is the type where …_TYPE isn't set"
+        raise ValueError(f"no such type of source{near}; {rule}: {', '.join(sorted(TYPES))}")
     return class_of(kind).model_validate({**fields, "type": kind})
 
 

@@ -73,8 +73,10 @@ def test_sources_of_every_type_stand_beside_each_other(tmp_path: Path) -> None:
 
 
 def test_a_type_that_is_not_there_is_told_with_those_that_are() -> None:
-    with pytest.raises(ValueError, match=r"no such type of source; one of alertmanager, .*, sls"):
+    with pytest.raises(ValueError, match=r"no such type of source; a name .*: alertmanager, .*, sls"):
         settings_of("nagios", {})
+    with pytest.raises(ValueError, match=r"did you mean prometheus\?"):
+        settings_of("prometeus", {})
 
 
 def test_a_package_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
