@@ -13,6 +13,8 @@ from tools.live.traces.tags import peer_of, told_tags
 
 _CALLING = frozenset({"client", "producer"})
 _SERVER_ERROR = 500
+_LATEST = 253_402_300_800_000_000
+"""The year 10000 in microseconds: no calendar goes on, and a span begins when its program says."""
 _SKEW = "clock skew"
 _ADJUSTED = "timestamps were adjusted"
 
@@ -42,6 +44,8 @@ def warned(traces: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 def _record(span: Mapping[str, Any], process: Mapping[str, Any]) -> SpanRecord | None:
     start, duration, service = span.get("startTime"), span.get("duration"), process.get("serviceName")
     if not isinstance(start, int) or not isinstance(duration, int | float) or not span.get("spanID") or not service:
+        return None
+    if not (0 <= start < _LATEST and 0 <= duration < _LATEST):
         return None
     tags = _pairs(process.get("tags")) | _pairs(span.get("tags"))
     error = _error(tags, span.get("logs") or ())

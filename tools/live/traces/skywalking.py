@@ -62,8 +62,7 @@ class SkyWalking(TraceSource):
         zone = _zone(data)
         services = await self._services(TraceQuestion(None, None, datetime.now(UTC) - timedelta(hours=1), _now()), zone)
         stamp = (data.get("getTimeInfo") or {}).get("currentTimestamp")
-        at = datetime.fromtimestamp(stamp / 1000, UTC) if isinstance(stamp, int) else None
-        return Probe(at, f"{len(services)} services")
+        return Probe(_moment(stamp), f"{len(services)} services")
 
     @override
     async def _spans(self, question: TraceQuestion) -> FoundSpans:
@@ -169,13 +168,9 @@ class _Reading:
         self.errors += reply.errors
         found = [one for one in reply.items("found", "traces") if one.get("traceIds")]
         briefs = tuple(
-            Brief(
-                trace_id=str(one["traceIds"][0]),
-                at=datetime.fromtimestamp(int(one["start"]) / 1000, UTC),
-                duration_ms=float(one["duration"]),
-            )
+            Brief(trace_id=str(one["traceIds"][0]), at=at, duration_ms=float(one["duration"]))
             for one in found
-            if str(one.get("start")).isdecimal() and isinstance(one.get("duration"), int | float)
+            if (at := _moment(one.get("start"))) and isinstance(one.get("duration"), int | float)
         )
         return Looked(briefs, len(found) >= look.limit or reply.errors > 0)
 
@@ -231,6 +226,16 @@ def _traced(service: Mapping[str, Any]) -> bool:
     """Databases, caches and queues that SkyWalking infers from their clients have no spans of their own."""
     layers = service.get("layers") or ()
     return bool(service.get("name")) and not (layers and all(str(one).startswith("VIRTUAL_") for one in layers))
+
+
+def _moment(milliseconds: Any) -> datetime | None:
+    """Return a time as aware UTC; None where it's none. An agent says when a span began, as it likes."""
+    if not str(milliseconds).isdecimal():
+        return None
+    try:
+        return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _grouped(service: str | None) -> bool:

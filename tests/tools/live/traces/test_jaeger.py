@@ -176,7 +176,16 @@ async def test_json_of_another_shape_is_unreadable(body: Any) -> None:
     assert failure.value.code is SourceError.SOURCE_UNREADABLE
 
 
-@pytest.mark.parametrize("broken", [None, 7, {}, {"spanID": "x"}, {"spanID": "x", "startTime": "now", "duration": 1}])
+BEYOND = {"spanID": "y", "startTime": 10**19, "duration": 1, "processID": "p1"}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *(None, 7, {}, {"spanID": "x"}, {"spanID": "x", "startTime": "now", "duration": 1}),
+        *(BEYOND, {**BEYOND, "startTime": -1}, {**BEYOND, "startTime": 1, "duration": 10**400}),
+    ],
+)
 async def test_a_span_out_of_form_is_left_out(broken: Any) -> None:
     span = {"traceID": "t", "spanID": "x", "startTime": int(NOON.timestamp()) * US, "duration": 1, "processID": "p1"}
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.live.servers.skywalking import SkyWalkingStore, serving_skywalking
-from tests.live.servers.told_spans import Told, checkout
+from tests.live.servers.told_spans import NOON, Told, checkout
 from tests.tools.live.traces.asking import answered, question, sent, skywalking_over
 from tools.base import SourceFailure
 from tools.live.traces.settings import SkyWalkingSettings
@@ -120,6 +120,22 @@ async def test_a_search_says_window_state_and_order() -> None:
         "queryOrder": "BY_START_TIME",
         "paging": {"pageNum": 1, "pageSize": 16},
     }
+
+
+@pytest.mark.parametrize("start", ["99999999999999999", "9" * 400, "now", None])
+async def test_a_trace_from_beyond_the_calendar_hides_no_other(start: str | None) -> None:
+    def wire(request: httpx.Request) -> httpx.Response:
+        query = sent(request)["query"]
+        if "getTimeInfo" in query:
+            return httpx.Response(200, json={"data": {"getTimeInfo": {"timezone": "+0000", "currentTimestamp": start}}})
+        if "queryTrace(" in query:
+            return httpx.Response(200, json={"data": {"t0": {"spans": []}}})
+        begun = str(int(NOON.timestamp() * 1000))
+        traces = [{"traceIds": [f"t{at}"], "start": at, "duration": 1} for at in (begun, start)]
+        return httpx.Response(200, json={"data": {"found": {"traces": traces}}})
+
+    async with skywalking_over(wire) as source:
+        assert "TRACES_MISSING:1" in (await source.spans(question())).notes
 
 
 async def test_names_never_become_part_of_the_query_s_text() -> None:
