@@ -201,17 +201,12 @@ class _Chunks(httpx.AsyncByteStream):
             yield self._body[at : at + 1000]
 
 
-@pytest.mark.parametrize("count", [0, 10, 50_000])
-async def test_lines_come_as_they_stream_and_are_cut_at_the_bound(count: int) -> None:
-    body = b"".join(b"line %d\n" % number for number in range(count))
-    stream = _Chunks(body)
+async def test_an_answer_beyond_the_bound_is_cut_as_it_streams() -> None:
+    stream = _Chunks(b"x" * 10 * LIMIT)
     wire = httpx.MockTransport(lambda request: httpx.Response(200, stream=stream))
-    transport = Transport(HttpAccess("http://plain.example", max_bytes=LIMIT), wire=wire)
-    async with transport.lines("GET", "/tail") as lines:
-        read = [line async for line in lines]
-    assert read == body.splitlines()[: len(read)]
-    assert lines.cut == (len(body) > LIMIT)
-    assert len(read) == count or lines.cut
+    with pytest.raises(SourceFailure) as caught:
+        await Transport(HttpAccess("http://plain.example", max_bytes=LIMIT), wire=wire).answer("GET", "/tail")
+    assert caught.value.code is SourceError.ANSWER_TOO_LARGE
     assert stream.sent <= LIMIT + 2000
 
 

@@ -15,7 +15,7 @@ from tools.live.changes.diffs import BRIEF_LINES, WHOLE_LINES, FileDiff, unified
 from tools.live.changes.ownership import Ownership
 from tools.live.changes.reading import objects
 from tools.live.changes.records import Commit, Deploy, Recorded, is_sha, joined
-from tools.live.changes.source import ChangeSource
+from tools.live.changes.source import Carried, ChangeSource
 from tools.live.concurrency import in_turns
 from tools.live.source import Probe
 from tools.live.transport import Answer, Transport
@@ -135,17 +135,18 @@ class Forge(ChangeSource):
         return joined(await in_turns(of, self._projects))
 
     @override
-    async def carried(self, deploy: Deploy, *, whole: bool = False) -> tuple[Commit, ...]:
+    async def carried(self, deploy: Deploy, *, whole: bool = False) -> Carried:
         limit = WHOLE_LINES if whole else BRIEF_LINES
         for project in self._projects:
             head = await self._commit(project, deploy.change_id, limit)
             if head is None:
                 continue
             if whole or not deploy.previous or deploy.previous == head.sha:
-                return (head,)
+                return Carried((head,))
             before = [one for one in await self.between(project, deploy.previous, head.sha) if one.sha != head.sha]
-            return (head, *await self._detailed(project, before[:MAX_CARRIED]))
-        return ()
+            rest = await self._detailed(project, before[:MAX_CARRIED])
+            return Carried((head, *rest), len(before) > MAX_CARRIED)
+        return Carried()
 
     async def _window(self, project: Project, start: datetime, end: datetime) -> Recorded:
         deploys, cut = await self.deployed(project, start, end)

@@ -17,7 +17,7 @@ from tools.live.changes.ownership import Ownership
 from tools.live.changes.patches import OPTIONS, commits_of
 from tools.live.changes.process import Git
 from tools.live.changes.records import LEAST_SHA, Commit, Deploy, Recorded, is_sha
-from tools.live.changes.source import ChangeSource, window_of
+from tools.live.changes.source import Carried, ChangeSource, window_of
 from tools.live.changes.times import at_second
 from tools.live.source import Probe
 from tools.vocabulary import ChangeKind, Scope, SourceError
@@ -95,22 +95,24 @@ class GitSource(ChangeSource):
         sha = await self._commit(folded)
         if sha is None:
             return Recorded()
-        commits, _ = await self._log(["--max-count=1"], [sha], WHOLE_LINES)
-        deploys, _ = await self._deploys() if self._tags else ([], False)
-        return Recorded(tuple(commits), tuple(one for one in deploys if one.change_id == sha))
+        commits, cut = await self._log(["--max-count=1"], [sha], WHOLE_LINES)
+        deploys, more = await self._deploys()
+        of_commit = tuple(one for one in deploys if one.change_id == sha)
+        return Recorded(tuple(commits), of_commit, truncated=cut or more)
 
     @override
-    async def carried(self, deploy: Deploy, *, whole: bool = False) -> tuple[Commit, ...]:
+    async def carried(self, deploy: Deploy, *, whole: bool = False) -> Carried:
         sha = await self._commit(deploy.change_id)
         if sha is None:
-            return ()
+            return Carried()
         limit = WHOLE_LINES if whole else BRIEF_LINES
-        head, _ = await self._log(["--max-count=1"], [sha], limit)
+        head, cut = await self._log(["--max-count=1"], [sha], limit)
         before = await self._commit(deploy.previous or "")
         if before is None or whole:
-            return tuple(head)
-        rest, _ = await self._log([f"--max-count={MAX_CARRIED}"], [f"{before}..{sha}"], limit)
-        return (*head, *(one for one in rest if one.sha != sha))
+            return Carried(tuple(head), cut)
+        found, more = await self._log([f"--max-count={MAX_CARRIED + 1}"], [f"{before}..{sha}"], limit)
+        rest = [one for one in found[:MAX_CARRIED] if one.sha != sha]
+        return Carried((*head, *rest), cut or more or len(found) > MAX_CARRIED)
 
     @override
     def paste(self, scope: Scope) -> str:

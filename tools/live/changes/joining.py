@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tools.base import SourceFailure
 from tools.canonical import fold
 from tools.live.changes.records import Commit, Deploy, Recorded, is_sha, joined, same_sha
-from tools.live.changes.source import ChangeSource
+from tools.live.changes.source import Carried, ChangeSource
 from tools.live.concurrency import in_turns
 from tools.vocabulary import ChangeKind
 
@@ -41,32 +41,33 @@ async def with_carried(found: Recorded, sources: Mapping[str, ChangeSource], *, 
     wanted = shas[:MAX_JOINED]
     deadline = asyncio.get_running_loop().time() + LONGEST_JOINING_SECONDS
 
-    async def brought_by(deploy: Deploy) -> tuple[tuple[Commit, ...], tuple[str, ...]]:
+    async def brought_by(deploy: Deploy) -> tuple[Carried, tuple[str, ...]]:
         return await _brought(deploy, nearest, whole, deadline)
 
     told = await in_turns(brought_by, wanted)
-    brought = {id(deploy): commits for deploy, (commits, _) in zip(wanted, told, strict=True)}
+    brought = {id(deploy): carried.commits for deploy, (carried, _) in zip(wanted, told, strict=True)}
     deploys = [one for deploy in found.deploys for one in _shipped(deploy, brought.get(id(deploy), ()))]
     commits = tuple(commit for found_now in brought.values() for commit in found_now)
-    records = joined([found, Recorded(commits=commits, truncated=len(shas) > MAX_JOINED)])
+    cut = len(shas) > MAX_JOINED or any(carried.cut for carried, _ in told)
+    records = joined([found, Recorded(commits=commits, truncated=cut)])
     spelled = tuple(_spelled_out(deploy, records.commits) for deploy in deploys)
     return Brought(replace(records, deploys=spelled), frozenset(name for _, failed in told for name in failed))
 
 
 async def _brought(
     deploy: Deploy, sources: Mapping[str, ChangeSource], whole: bool, deadline: float
-) -> tuple[tuple[Commit, ...], tuple[str, ...]]:
+) -> tuple[Carried, tuple[str, ...]]:
     failed: list[str] = []
     for name, source in sources.items():
         try:
             async with asyncio.timeout_at(deadline):
-                commits = await source.carried(deploy, whole=whole)
+                carried = await source.carried(deploy, whole=whole)
         except (SourceFailure, TimeoutError):
             failed.append(name)
             continue
-        if commits:
-            return commits, ()
-    return (), tuple(failed)
+        if carried.commits:
+            return carried, ()
+    return Carried(), tuple(failed)
 
 
 def _shipped(deploy: Deploy, commits: tuple[Commit, ...]) -> list[Deploy]:

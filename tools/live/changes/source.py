@@ -1,13 +1,21 @@
 """What every source of changes answers."""
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar
 
 from tools.live.changes.records import Commit, Deploy, Recorded
 from tools.live.source import Source
 from tools.vocabulary import ChangeKind, Scope
+
+
+@dataclass(frozen=True)
+class Carried:
+    """The commits that a deploy brought, the deployed one first; `cut` where there were more."""
+
+    commits: tuple[Commit, ...] = ()
+    cut: bool = False
 
 
 class ChangeSource(Source):
@@ -31,9 +39,9 @@ class ChangeSource(Source):
         Nothing where the source doesn't know it; `known` then holds ids that it does know. Raises SourceFailure.
         """
 
-    async def carried(self, deploy: Deploy, *, whole: bool = False) -> tuple[Commit, ...]:
+    async def carried(self, deploy: Deploy, *, whole: bool = False) -> Carried:
         """Return the commits that a deploy brought, the deployed one first; none where this source doesn't know it."""
-        return ()
+        return Carried()
 
     @abstractmethod
     def paste(self, scope: Scope) -> str:

@@ -12,7 +12,7 @@ from tests.tools.live.changes.conftest import INCIDENT
 from tests.tools.live.conformance import ask
 from tools.base import IncidentContext, SourceFailure
 from tools.live.changes.records import Commit, Deploy, Flag, Recorded
-from tools.live.changes.source import ListedSource
+from tools.live.changes.source import Carried, ListedSource
 from tools.live.changes.tools import tools_of
 from tools.live.source import Probe
 from tools.vocabulary import ChangeKind, EvidenceStatus, Scope, SourceError
@@ -55,9 +55,9 @@ class Commits(Told):
     tells: ClassVar[frozenset[ChangeKind]] = frozenset({ChangeKind.COMMIT})
 
     @override
-    async def carried(self, deploy: Deploy, *, whole: bool = False) -> tuple[Commit, ...]:
+    async def carried(self, deploy: Deploy, *, whole: bool = False) -> Carried:
         records = await self.listed()
-        return tuple(one for one in records.commits if one.sha == deploy.change_id)
+        return Carried(tuple(one for one in records.commits if one.sha == deploy.change_id))
 
 
 class Flags(Told):
@@ -133,8 +133,8 @@ async def test_metrics_and_logs_say_whether_a_service_without_changes_is_one(
 
 async def test_a_range_that_speaks_of_other_services_is_told_whole() -> None:
     class Ranges(Commits):
-        async def carried(self, deploy: Deploy, *, whole: bool = False) -> tuple[Commit, ...]:
-            return tuple((await self.listed()).commits)
+        async def carried(self, deploy: Deploy, *, whole: bool = False) -> Carried:
+            return Carried((await self.listed()).commits)
 
     head, shared = Commit(A, at(1), "head", services=("src",)), Commit(B, at(1), "other", services=("docs",))
     for services, told in ((("src",), {A, B}), (("stock",), {A})):
@@ -164,7 +164,7 @@ async def test_a_deploys_commit_outside_of_the_window_is_joined() -> None:
 
 async def test_a_commit_source_that_fails_while_joining_is_remarked() -> None:
     class Broken(Commits):
-        async def carried(self, deploy: Deploy, *, whole: bool = False) -> tuple[Commit, ...]:
+        async def carried(self, deploy: Deploy, *, whole: bool = False) -> Carried:
             raise SourceFailure(SourceError.BACKEND_UNAVAILABLE)
 
     evidence = await list_changes({"ci": Told(DEPLOYED), "git": Broken(Recorded())})
@@ -173,7 +173,7 @@ async def test_a_commit_source_that_fails_while_joining_is_remarked() -> None:
 
 async def test_commits_that_nobody_could_say_were_deployed_are_no_absence() -> None:
     class Broken(Commits):
-        async def carried(self, deploy: Deploy, *, whole: bool = False) -> tuple[Commit, ...]:
+        async def carried(self, deploy: Deploy, *, whole: bool = False) -> Carried:
             raise SourceFailure(SourceError.BACKEND_UNAVAILABLE)
 
     sources = {"ci": Told(DEPLOYED), "git": Broken(Recorded())}
@@ -185,6 +185,15 @@ async def test_more_deploys_than_are_joined_are_a_truncation() -> None:
     deploys = tuple(Deploy(f"{number:040x}", "stock", at(10) + timedelta(seconds=number)) for number in range(40))
     evidence = await list_changes({"ci": Told(Recorded(deploys=deploys)), "git": Commits(Recorded())})
     assert (len(heads(evidence)), evidence.truncated) == (40, True)
+
+
+async def test_more_commits_than_are_told_of_a_deploy_are_a_truncation() -> None:
+    class Long(Commits):
+        async def carried(self, deploy: Deploy, *, whole: bool = False) -> Carried:
+            return Carried((await self.listed()).commits, cut=True)
+
+    sources = {"ci": Told(DEPLOYED), "git": Long(Recorded(commits=(Commit(A, at(1)),)))}
+    assert (await list_changes(sources)).truncated
 
 
 async def test_one_commit_from_two_sources_is_told_once_with_its_diff() -> None:
