@@ -10,8 +10,9 @@ from typing_extensions import override
 
 from tools.base import SourceFailure
 from tools.live.alerts.firing import AlertSource, Firing, unreadable
-from tools.live.alerts.records import Alert, alert_record, moment_of
+from tools.live.alerts.records import Alert, alert_record
 from tools.live.labels import service_of
+from tools.live.reading import mapping, moment, some
 from tools.vocabulary import SourceError
 
 
@@ -28,8 +29,9 @@ class PrometheusAlerts(AlertSource):
         broken = 0
         services: set[str] = set()
         for rule in _rules(given.get("data")):
-            services |= {found} if (found := service_of(_mapping(rule.get("labels")), self._service_labels)) else set()
-            for one in _list(rule.get("alerts")):
+            services |= {found} if (found := service_of(mapping(rule.get("labels")), self._service_labels)) else set()
+            given_alerts = rule.get("alerts")
+            for one in given_alerts if isinstance(given_alerts, list) else []:
                 alert = self._alert(one, rule)
                 alerts += [alert] if alert is not None else []
                 broken += alert is None
@@ -41,7 +43,7 @@ class PrometheusAlerts(AlertSource):
         """Return an alert; one that is still pending counts as not firing, like a resolved one."""
         if not isinstance(given, Mapping) or not isinstance(given.get("labels"), Mapping):
             return None
-        begun, held = moment_of(given.get("activeAt")), rule.get("duration")
+        begun, held = moment(given.get("activeAt")), rule.get("duration")
         waited = timedelta(seconds=held) if isinstance(held, int | float) and 0 <= held < 10**7 else timedelta(0)
         told = alert_record(
             given["labels"],
@@ -60,17 +62,7 @@ def _rules(data: object) -> Iterator[Mapping[str, Any]]:
     if not isinstance(groups, list):
         raise SourceFailure(SourceError.SOURCE_UNREADABLE)
     for group in groups:
-        for rule in _list(_mapping(group).get("rules")):
-            if _mapping(rule).get("type", "alerting") == "alerting":
-                yield _mapping(rule)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+        yield from (rule for rule in some(mapping(group).get("rules")) if rule.get("type", "alerting") == "alerting")
 
 
 def _value(text: object) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tools.live.alerts.expressions import Comparison, expression_of, read_comparison
 from tools.live.labels import SERVICE_LABELS, service_of
+from tools.live.reading import moment
 
 _METRIC = ("metric", "metric_name", "__name__")
 _THRESHOLD = ("threshold", "limit")
@@ -83,14 +84,14 @@ def read_alerts(
 def _alert(given: object, service_labels: Sequence[str], now: datetime | None) -> Alert | None:
     if not isinstance(given, Mapping) or not isinstance(given.get("labels"), Mapping):
         return None
-    ended, state = moment_of(given.get("endsAt")), given.get("status")
+    ended, state = moment(given.get("endsAt")), given.get("status")
     over = state == "resolved" or (now is not None and ended is not None and ended <= now)
     shared: Mapping[str, Any] = state if isinstance(state, Mapping) else {}
     told = alert_record(
         given["labels"],
         given.get("annotations"),
         service_labels,
-        fired_at=moment_of(given.get("startsAt")),
+        fired_at=moment(given.get("startsAt")),
         expression=expression_of(str(given.get("generatorURL") or "")),
         observed=_sole_value(given.get("values")),
         extra={"silenced": _yes(shared.get("silencedBy")), "inhibited": _yes(shared.get("inhibitedBy"))},
@@ -170,12 +171,3 @@ def _sole_value(values: object) -> float | None:
 
 def _yes(by: object) -> str | None:
     return "yes" if by else None
-
-
-def moment_of(value: object) -> datetime | None:
-    """Return an RFC 3339 time as aware UTC; None where it's none, or Go's zero time (year 1), which means "not set"."""
-    try:
-        at = datetime.fromisoformat(value) if isinstance(value, str) else None
-        return at.astimezone(UTC) if at is not None and at.tzinfo and at.year > 1 else None
-    except (ValueError, OverflowError):
-        return None

@@ -17,11 +17,11 @@ from typing_extensions import override
 from tools.base import SourceFailure
 from tools.live.changes.diffs import WHOLE_LINES, items_diff, unified
 from tools.live.changes.ownership import Ownership
-from tools.live.changes.reading import mapping, objects, text
 from tools.live.changes.records import Deploy, Recorded, joined
 from tools.live.changes.source import ChangeSource
 from tools.live.changes.times import utc
 from tools.live.concurrency import in_turns
+from tools.live.reading import mapping, objects, text
 from tools.live.source import Probe
 from tools.live.transport import Transport
 from tools.vocabulary import ChangeKind, Scope, SourceError

@@ -13,10 +13,10 @@ from typing_extensions import override
 
 from tools.live.changes.diffs import BRIEF_LINES, WHOLE_LINES, FileDiff, unified
 from tools.live.changes.ownership import Ownership
-from tools.live.changes.reading import objects
 from tools.live.changes.records import Commit, Deploy, Recorded, is_sha, joined
 from tools.live.changes.source import Carried, ChangeSource
 from tools.live.concurrency import in_turns
+from tools.live.reading import objects
 from tools.live.source import Probe
 from tools.live.transport import Answer, Transport
 from tools.vocabulary import ChangeKind

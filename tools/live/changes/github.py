@@ -14,11 +14,11 @@ from tools.base import SourceFailure
 from tools.canonical import iso_utc
 from tools.live.changes.diffs import FileDiff, patch_lines
 from tools.live.changes.forge import LONGEST_DEPLOY, MAX_PAGES, PAGE, Forge, Listed, Project, in_order
-from tools.live.changes.reading import inside, mapping, objects, some, text
 from tools.live.changes.records import Deploy
 from tools.live.changes.source import window_of
 from tools.live.changes.times import utc
 from tools.live.concurrency import in_turns
+from tools.live.reading import inside, mapping, objects, some, text
 from tools.live.transport import Answer, Params
 from tools.vocabulary import Scope, SourceError
 

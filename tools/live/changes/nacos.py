@@ -19,11 +19,11 @@ from tools.base import SourceFailure
 from tools.canonical import fold
 from tools.live.changes.diffs import BRIEF_LINES, WHOLE_LINES, text_diff, unified
 from tools.live.changes.ownership import Ownership
-from tools.live.changes.reading import inside, mapping, some, text
 from tools.live.changes.records import Deploy, Recorded, joined
 from tools.live.changes.source import ChangeSource
 from tools.live.changes.times import utc
 from tools.live.concurrency import in_turns
+from tools.live.reading import inside, mapping, some, text
 from tools.live.source import Probe
 from tools.live.transport import Transport
 from tools.vocabulary import ChangeKind, Scope, SourceError

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlencode
 
 from tools.base import SourceFailure
-from tools.live.changes.reading import mapping, text
+from tools.live.reading import mapping, text
 from tools.live.transport import Transport
 from tools.vocabulary import SourceError
 

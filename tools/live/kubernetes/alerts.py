@@ -17,8 +17,9 @@ from tools.cluster.state import Told
 from tools.live.kubernetes.api import LIST_CUT
 from tools.live.kubernetes.events import last_seen, reason_of, times_of
 from tools.live.kubernetes.nodes import condition, status_of
-from tools.live.kubernetes.objects import Object, at, each, moment, name_of, one
+from tools.live.kubernetes.objects import Object, at, each, name_of, one
 from tools.live.kubernetes.reading import Reading, Row, gathered
+from tools.live.reading import moment
 
 _LISTED = ("pods", "deployments", "statefulsets", "daemonsets")
 _TOLD = ("ready", "status", "restarts", "available", "desired", "up_to_date")

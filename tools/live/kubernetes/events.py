@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from tools.live.kubernetes.objects import Object, age, at, moment, one
+from tools.live.kubernetes.objects import Object, age, at, one
 from tools.live.kubernetes.pods import aligned
+from tools.live.reading import moment
 
 MAX_DESCRIBED = 40
 _START = datetime(1, 1, 1, tzinfo=UTC)

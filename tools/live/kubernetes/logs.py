@@ -15,9 +15,10 @@ from typing import Any
 from tools.base import SourceFailure
 from tools.cluster.state import Told
 from tools.frozen.signatures import GENERALIZED
-from tools.live.kubernetes.objects import Object, at, each, moment, name_of, one, path_of
+from tools.live.kubernetes.objects import Object, at, each, name_of, one, path_of
 from tools.live.kubernetes.reading import Reading, gathered
 from tools.live.kubernetes.workloads import pods_of
+from tools.live.reading import moment
 from tools.vocabulary import SourceError
 
 MAX_PODS = 8

@@ -5,7 +5,7 @@ Source: https://kubernetes.io/docs/reference/kubernetes-api/ (the paths and fiel
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypeAlias
 
 Object: TypeAlias = Mapping[str, Any]
@@ -89,15 +89,6 @@ def one(value: object, limit: int = 600) -> str:
 def pairs(value: Any) -> list[str]:
     """Return labels, selectors and the like as `key=value`."""
     return [f"{one(key)}={one(said)}" for key, said in value.items()] if isinstance(value, Mapping) else []
-
-
-def moment(value: Any) -> datetime | None:
-    """Return an API server's time, aware and UTC; None where it's none."""
-    try:
-        read = datetime.fromisoformat(str(value))
-        return read.astimezone(UTC) if read.tzinfo else None
-    except (ValueError, OverflowError):
-        return None
 
 
 def age(since: datetime | None, now: datetime) -> str:

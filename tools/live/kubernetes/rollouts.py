@@ -5,10 +5,11 @@ from datetime import datetime
 
 from tools.base import SourceFailure
 from tools.live.kubernetes.api import MAX_ITEMS
-from tools.live.kubernetes.objects import Object, age, at, each, moment, name_of, one
+from tools.live.kubernetes.objects import Object, age, at, each, name_of, one
 from tools.live.kubernetes.pods import aligned
 from tools.live.kubernetes.reading import Reading
 from tools.live.kubernetes.workloads import label_selector
+from tools.live.reading import moment
 from tools.vocabulary import SourceError
 
 MAX_ROLLOUTS = 10

@@ -7,7 +7,7 @@ import pytest
 
 from graph.nodes.open_run import incident_time
 from tests.tools.live.alerts.payloads import ANNOTATIONS, LABELS, gettable, notified, silenced, webhook
-from tools.live.alerts.records import alert_of, moment_of, read_alerts
+from tools.live.alerts.records import alert_of, read_alerts
 
 FIRED = datetime(2026, 9, 8, 7, 1, 30, tzinfo=UTC)
 
@@ -107,13 +107,3 @@ def test_a_silenced_alert_says_so() -> None:
     assert alert.suppressed
     assert alert.record["silenced"] == "yes"
     assert "inhibited" not in alert.record
-
-
-@pytest.mark.parametrize("value", [None, 5, "", "yesterday", "0001-01-01T00:00:00Z", "2026-09-08T07:01:30"])
-def test_a_time_that_is_not_set_or_names_no_zone_is_none(value: Any) -> None:
-    assert moment_of(value) is None
-
-
-@pytest.mark.parametrize("time", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"])
-def test_a_time_beyond_the_calendar_is_none(time: str) -> None:
-    assert moment_of(time) is None

@@ -16,8 +16,8 @@ from tests.tools.live.kubernetes.states import (
     store_of,
     template_of,
 )
-from tools.live.kubernetes.objects import moment
 from tools.live.kubernetes.tools import tools_of
+from tools.live.reading import moment
 from tools.vocabulary import EvidenceStatus, SourceError
 
 POD = "web-6d9c7f8b4c-x7k2p"

@@ -1,6 +1,7 @@
 """JSON of a backend read by somebody who trusts none of it."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from tools.base import SourceFailure
@@ -34,3 +35,12 @@ def inside(value: Any, *path: str) -> Any:
     for key in path:
         value = mapping(value).get(key)
     return value
+
+
+def moment(value: Any) -> datetime | None:
+    """Return an RFC 3339 time as aware UTC; None where it's none, or Go's zero time (year 1), which means "not set"."""
+    try:
+        at = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return at.astimezone(UTC) if at is not None and at.tzinfo and at.year > 1 else None
+    except (ValueError, OverflowError):
+        return None
