@@ -69,6 +69,9 @@ def tail(access: FileAccess, start: datetime) -> Tail:
 
     Raises SourceFailure: SOURCE_MISSING, SOURCE_UNREADABLE (no line of it is a record).
     """
+    if access.path.exists() and not access.path.is_file():
+        # A pipe would be waited for without an end, in a thread that nothing can stop.
+        raise SourceFailure(SourceError.SOURCE_UNREADABLE)
     records: list[tuple[datetime, Mapping[str, Any]]] = []
     broken = zoneless = older = 0
     cut = False

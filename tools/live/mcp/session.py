@@ -135,11 +135,24 @@ async def _listed(session: ClientSession) -> dict[str, Tool]:
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
         page = await session.list_tools(cursor)
-        tools |= {tool.name: tool for tool in page.tools}
+        tools |= {tool.name: tool for tool in page.tools if _in_form(tool)}
         cursor = page.nextCursor
         if not cursor or len(tools) > _MAX_TOOLS:
             break
     return tools
+
+
+def _in_form(tool: Tool) -> bool:
+    """Whether a tool can be declared at all: names that can be printed, of a schema of the usual shape. What a server
+    calls its tools and arguments is shown on a terminal, and written into a declaration."""
+    properties, required = tool.inputSchema.get("properties", {}), tool.inputSchema.get("required", [])
+    return (
+        tool.name.isascii()
+        and tool.name.isprintable()
+        and isinstance(properties, Mapping)
+        and all(name.isprintable() and isinstance(schema, Mapping) for name, schema in properties.items())
+        and isinstance(required, list)
+    )
 
 
 def _code_of(error: BaseException) -> SourceError:

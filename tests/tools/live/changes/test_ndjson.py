@@ -1,6 +1,7 @@
 """Files that machines append to: the end that the window needs, odd lines, and what a deploy's file joins."""
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,13 @@ async def test_a_file_without_a_record_is_no_absence(tmp_path: Path) -> None:
             await list_changes(opened(flags=FlagsSettings(path=tmp_path / name)))
         assert failure.value.code is code
         assert failure.value.__context__ is None
+
+
+async def test_a_pipe_is_no_file_of_records(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "flags.ndjson")
+    with pytest.raises(SourceFailure) as caught:
+        await list_changes(opened(flags=FlagsSettings(path=tmp_path / "flags.ndjson", timeout_seconds=5)))
+    assert caught.value.code is SourceError.SOURCE_UNREADABLE
 
 
 async def test_an_empty_file_is_an_absence(tmp_path: Path) -> None:

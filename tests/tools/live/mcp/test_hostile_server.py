@@ -21,8 +21,9 @@ BOUND = 4_096
 class _Endless:
     """A session whose every page of tools has another one behind it."""
 
-    def __init__(self, a_page: int = 1) -> None:
+    def __init__(self, a_page: int = 1, *strange: Tool) -> None:
         self._a_page = a_page
+        self._strange = strange
         self.asked = 0
 
     async def initialize(self) -> None:
@@ -34,7 +35,7 @@ class _Endless:
             Tool(name=f"tool_{self.asked}_{number}", inputSchema={"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#"}}})
             for number in range(self._a_page)
         ]
-        return ListToolsResult(tools=tools, nextCursor="on")
+        return ListToolsResult(tools=[*tools, *self._strange], nextCursor="on")
 
 
 @pytest.mark.parametrize(("a_page", "pages"), [(1, 20), (600, 2)])
@@ -49,6 +50,31 @@ async def test_a_list_of_tools_without_an_end_is_read_to_a_bound(a_page: int, pa
     assert len((await session.opened()).listed) == pages * a_page
     await session.close()
     assert endless.asked == pages
+
+
+@pytest.mark.parametrize(
+    ("name", "schema"),
+    [
+        ("shown\x9b2J", {}),
+        ("shown\x7f", {}),
+        ("shown\u202e", {}),
+        ("shown\nsecond", {}),
+        ("shown", {"properties": {"a\x1b[2J": {"type": "string"}}}),
+        ("shown", {"properties": {"a": True}}),
+        ("shown", {"properties": 7}),
+        ("shown", {"required": 7}),
+    ],
+)
+async def test_a_tool_that_can_not_be_shown_is_not_listed(name: str, schema: dict[str, Any]) -> None:
+    strange = Tool(name=name, inputSchema=schema)
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[ClientSession]:
+        yield cast("ClientSession", _Endless(1, strange))
+
+    session = HeldSession(opened)
+    assert all(one.startswith("tool_") for one in (await session.opened()).listed)
+    await session.close()
 
 
 def _saying(head: bytes, *chunks: bytes) -> Any:
