@@ -142,7 +142,7 @@ class MysqlSource(DatabaseSource):
             try:
                 return self._in_transaction(question, offset, job)
             except SourceFailure as known:
-                failure = SourceFailure(known.code, near_names=known.near_names, field=known.field)
+                failure = known
                 break
             except (MySQLError, OSError) as error:
                 failure = _failure(error)
@@ -187,7 +187,8 @@ class MysqlSource(DatabaseSource):
 
     def _connect(self, seconds: float | None = None) -> _Connection:
         host, context = self.settings.host, self.tls()
-        try:
+        connection: _Connection | None = None
+        with suppress(RuntimeError):
             connection = pymysql.connect(
                 host=None if host.startswith("/") else host,
                 unix_socket=host if host.startswith("/") else None,
@@ -203,11 +204,9 @@ class MysqlSource(DatabaseSource):
                 program_name="zhizhi",
                 **_security(context),
             )
-        except RuntimeError:
+        if connection is None:
             # MySQL's newer passwords travel over TLS or a socket alone, unless an extra package encrypts them.
-            raise SourceFailure(
-                SourceError.ACCESS_DENIED, near_names=("PASSWORD_NEEDS_TLS_OR_A_SOCKET",), field="tls"
-            ) from None
+            raise SourceFailure(SourceError.ACCESS_DENIED, near_names=("PASSWORD_NEEDS_TLS_OR_A_SOCKET",), field="tls")
         with connection.cursor() as cursor:
             for setting in (*_SESSION, self._time_limit(_is_mariadb(connection))):
                 cursor.execute(setting)

@@ -180,7 +180,7 @@ class PostgresqlSource(DatabaseSource):
                 async with self._connection() as connection:
                     return await self._in_transaction(connection, question, zone)
             except SourceFailure as known:
-                failure = SourceFailure(known.code, near_names=known.near_names, field=known.field)
+                failure = known
             except (PostgresError, InterfaceError, OSError) as error:
                 caught = error
                 failure = _failure(error)
