@@ -140,7 +140,7 @@ class _AdaptedTool(EvidenceTool):
                 self.base_tool.ainvoke(call, config={"callbacks": []}), self.timeout_seconds
             )
         except SourceFailure as said:
-            failure = SourceFailure(said.code, near_names=said.near_names, field=said.field)
+            failure = SourceFailure(said.code, near_names=said.near_names, field=said.field, detail=said.detail)
         except ValidationError:
             failure = SourceFailure(SourceError.QUERY_REJECTED)
         except Exception as error:  # noqa: BLE001 - a foreign tool may raise anything

@@ -44,7 +44,7 @@ TABLES: dict[str, tuple[type[StrEnum], ...]] = {
 
 
 def test_the_doctor_has_advice_for_every_failure_and_for_a_clock_that_is_off() -> None:
-    assert set(words_for("zh").advice) == {*SourceError, "CLOCK_SKEW"}
+    assert set(words_for("zh").advice) == {*SourceError, "CLOCK_SKEW", "SETTING_FAULT", "NOT_OVER_HTTP"}
 
 
 @pytest.mark.parametrize("locale", ["zh", "en"])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tools.base import SourceFailure
+from tools.base import SettingFault, SourceFailure
 from tools.live.source import Source
 from tools.vocabulary import SourceError
 
@@ -22,11 +22,11 @@ class Finding:
     """What one source turned out to be. What a failure left open is None.
 
     `skew_seconds`: the source's clock minus ours; None where it tells none. `sample`: what a small query found.
-    `failure`: why there is no sample; `fault`: what is at fault, in names, where the source could tell.
+    `failure`: why there is no sample; `fault`: what is at fault, where that is known.
     """
 
     name: str
-    reachable: bool
+    reachable: bool | None
     authorized: bool | None
     skew_seconds: float | None
     sample: str | None
@@ -58,9 +58,9 @@ async def _finding(name: str, source: Source, now: Callable[[], datetime]) -> Fi
             probe = await source.probe()
         answered = now()
     except TimeoutError:
-        return _failed(name, SourceError.BACKEND_TIMEOUT)
+        return _of(name, SourceFailure(SourceError.BACKEND_TIMEOUT))
     except SourceFailure as failure:
-        return _failed(name, failure.code, " ".join(filter(None, (failure.field, *failure.near_names))) or None)
+        return _of(name, failure)
     skew = None
     if probe.server_time is not None:
         # The backend read its clock at some moment between the two of ours; a header's has no fractions of a second.
@@ -69,7 +69,11 @@ async def _finding(name: str, source: Source, now: Callable[[], datetime]) -> Fi
     return Finding(name, True, True, skew, probe.sample, None)
 
 
-def _failed(name: str, code: SourceError, fault: str | None = None) -> Finding:
-    reachable = code not in _NOT_REACHED
-    authorized = None if not reachable else code is not SourceError.ACCESS_DENIED
-    return Finding(name, reachable, authorized, None, None, code, fault)
+def _of(name: str, failure: SourceFailure) -> Finding:
+    """Return what a failure says; one with a detail beside it was an answer, unless nothing was sent."""
+    fault = ", ".join(filter(None, (failure.detail, failure.field, *failure.near_names))) or None
+    if isinstance(failure, SettingFault):
+        return Finding(name, None, None, None, None, failure.code, fault)
+    away = failure.code in _NOT_REACHED and failure.detail is None
+    authorized = None if failure.code in _NOT_REACHED else failure.code is not SourceError.ACCESS_DENIED
+    return Finding(name, not away, authorized, None, None, failure.code, fault)

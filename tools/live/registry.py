@@ -66,7 +66,7 @@ def settings_of(name: str, fields: Mapping[str, Any]) -> SourceSettings:
     """
     kind = str(fields.get("type") or name)
     if kind not in TYPES:
-        near = "".join(f" (did you mean {name}?)" for name in get_close_matches(kind, TYPES, 1, cutoff=0.7))
+        near = "".join(f" (did you mean {name}?)" for name in get_close_matches(kind, TYPES, 1, cutoff=0.8))
         rule = "a name has no underscore, and is the type where …_TYPE isn't set"
         raise ValueError(f"no such type of source{near}; {rule}: {', '.join(sorted(TYPES))}")
     return class_of(kind).model_validate({**fields, "type": kind})

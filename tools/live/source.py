@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
-from tools.base import SourceFailure
+from tools.base import SettingFault
 from tools.vocabulary import EvidenceKind, SourceError
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -180,7 +180,7 @@ def raise_alone(failure: Exception) -> NoReturn:
 def secret_of(said: SecretStr | None, file: Path | None) -> str | None:
     """Return a credential: the text itself, else the file's content without white space at both ends, else None.
 
-    Blocking I/O. Raises SourceFailure(ACCESS_DENIED) where the file can't be read (it may be linked to, but has to be
+    Blocking I/O. Raises SettingFault(ACCESS_DENIED) where the file can't be read (it may be linked to, but has to be
     a regular one of 64 KiB at most) or what is in it can't be sent.
     """
     if said is not None:
@@ -190,7 +190,8 @@ def secret_of(said: SecretStr | None, file: Path | None) -> str | None:
     else:
         return None
     if not secret or not secret.isprintable():
-        raise SourceFailure(SourceError.ACCESS_DENIED)
+        where = f"{file} is not readable, or holds no secret of one line" if said is None else "no secret of one line"
+        raise SettingFault(SourceError.ACCESS_DENIED, detail=where)
     return secret
 
 

@@ -2,9 +2,9 @@
 
 Only connection errors are retried, once. A response beyond the bound is cut while it streams, never read whole, and
 counted unpacked. A redirect is followed on the same origin only; no cookie is kept, and what asks this machine itself
-asks no proxy. Cancelling the asking task closes the connection, which is how an HTTP
-backend hears that nobody waits any more. What is raised is a code, raised outside of the handler, so that no foreign
-exception, address or credential is its context.
+asks no proxy. Cancelling the asking task closes the connection, which is how an HTTP backend hears that nobody waits
+any more. What is raised is a code, raised outside of the handler, so that no foreign exception, address or credential
+is its context.
 """
 
 import asyncio
@@ -12,19 +12,18 @@ import ipaddress
 import json
 import logging
 import ssl
-import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 import httpx
-from typing_extensions import override
+from typing_extensions import TypedDict, override
 
-from tools.base import SourceFailure
+from tools.base import SettingFault, SourceFailure
 from tools.live.inflating import ASKED, pieces
 from tools.live.source import HttpAccess, raise_alone
 from tools.vocabulary import SourceError
@@ -32,7 +31,6 @@ from tools.vocabulary import SourceError
 CONNECT_SECONDS = 3.0
 _REDIRECTS = 3
 _KEPT_CONNECTIONS = 4
-_NO_STATUS: frozenset[int] = frozenset()
 _CODES = {
     401: SourceError.ACCESS_DENIED,
     403: SourceError.ACCESS_DENIED,
@@ -78,28 +76,14 @@ class Answer:
         raise SourceFailure(SourceError.SOURCE_UNREADABLE)
 
 
-class Lines:
-    """The lines of a streamed response; `cut` is True once the bound was reached, and the last line is then whole."""
+class Asked(TypedDict, total=False):
+    """What a request carries besides its method and path. A status of `accept_status` is an answer like any of the
+    200s."""
 
-    def __init__(self, response: httpx.Response, max_bytes: int) -> None:
-        self._response = response
-        self._left = max_bytes
-        self.cut = False
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        rest: list[bytes] = []
-        async for chunk in pieces(self._response):
-            self._left -= len(chunk)
-            *whole, last = chunk.split(b"\n")
-            for line in whole:
-                yield b"".join([*rest, line])
-                rest = []
-            rest.append(last)
-            if self._left < 0:
-                self.cut = True
-                return
-        if any(rest):
-            yield b"".join(rest)
+    params: Params
+    body: Body
+    headers: Mapping[str, str]
+    accept_status: frozenset[int]
 
 
 class Transport:
@@ -109,61 +93,25 @@ class Transport:
         """`wire` stands in for the network where a test wants to see what is sent."""
         self._access = access
         self._wire = wire
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
 
-    async def json(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Params = None,
-        body: Body = None,
-        headers: Mapping[str, str] | None = None,
-        accept_status: frozenset[int] = _NO_STATUS,
-    ) -> Any:
+    async def json(self, method: str, path: str, **asked: Unpack[Asked]) -> Any:
         """Return the parsed answer; raises SourceFailure as `answer` does, SOURCE_UNREADABLE where it is no JSON."""
-        answer = await self.answer(method, path, params=params, body=body, headers=headers, accept_status=accept_status)
-        return answer.json()
+        return (await self.answer(method, path, **asked)).json()
 
-    async def answer(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Params = None,
-        body: Body = None,
-        headers: Mapping[str, str] | None = None,
-        accept_status: frozenset[int] = _NO_STATUS,
-    ) -> Answer:
+    async def answer(self, method: str, path: str, **asked: Unpack[Asked]) -> Answer:
         """Return the whole response to a request below the base address (`path` begins with a slash, or is empty).
 
-        A status of `accept_status` is an answer like any of the 200s. Raises SourceFailure: ACCESS_DENIED (401, 403),
-        QUERY_REJECTED (400, 404, 422, …), BACKEND_TIMEOUT (the wait's end, 408, 504), ANSWER_TOO_LARGE,
-        BACKEND_UNAVAILABLE (anything else, redirects to another origin included).
+        Raises SourceFailure: ACCESS_DENIED (401, 403), QUERY_REJECTED (400, 404, 422, …), BACKEND_TIMEOUT (the wait's
+        end, 408, 504), ANSWER_TOO_LARGE, BACKEND_UNAVAILABLE (anything else, redirects to another origin included).
         """
-        async with self._response(method, path, params, body, headers, accept_status) as response:
+        async with self._response(method, path, asked) as response:
             content = bytearray()
             async for chunk in pieces(response):
                 content += chunk
                 if len(content) > self._access.max_bytes:
                     raise SourceFailure(SourceError.ANSWER_TOO_LARGE)
         return Answer(response.status_code, dict(response.headers), bytes(content), _date(response))
-
-    @asynccontextmanager
-    async def lines(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Params = None,
-        body: Body = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> AsyncIterator[Lines]:
-        """Give the lines of a response as they come, up to the bound; raises SourceFailure as `answer` does."""
-        async with self._response(method, path, params, body, headers, _NO_STATUS) as response:
-            yield Lines(response, self._access.max_bytes)
 
     async def close(self) -> None:
         """Close the connections of this event loop."""
@@ -172,38 +120,31 @@ class Transport:
             await client.aclose()
 
     @asynccontextmanager
-    async def _response(
-        self,
-        method: str,
-        path: str,
-        params: Params,
-        body: Body,
-        headers: Mapping[str, str] | None,
-        accept_status: frozenset[int],
-    ) -> AsyncIterator[httpx.Response]:
-        code: SourceError | None = None
+    async def _response(self, method: str, path: str, asked: Asked) -> AsyncIterator[httpx.Response]:
+        failure: SourceFailure | None = None
         try:
             async with asyncio.timeout(self._access.timeout_seconds):
                 client = self._client()
-                # Bytes: the error at a text that is no ASCII would hold the whole credential.
-                given = {**ASKED, **self._access.credentials(), **(headers or {})}
-                sent = [(key.encode(), value.encode("utf-8", "replace")) for key, value in given.items()]
-                request = client.build_request(
-                    method, self._access.base_url + path, params=params, headers=sent, **_content(body)
-                )
-                response = await self._sent(client, request)
+                response = await self._sent(client, self._request(client, method, path, asked))
                 try:
-                    code = _code_of(response, accept_status)
-                    if code is None:
+                    failure = _failure_of(response, asked.get("accept_status", frozenset()))
+                    if failure is None:
                         yield response
                 finally:
                     await response.aclose()
         except (TimeoutError, httpx.TimeoutException):
-            code = SourceError.BACKEND_TIMEOUT
+            failure = SourceFailure(SourceError.BACKEND_TIMEOUT)
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError):
-            code = SourceError.BACKEND_UNAVAILABLE
-        if code is not None:
-            raise_alone(SourceFailure(code))
+            failure = SourceFailure(SourceError.BACKEND_UNAVAILABLE)
+        if failure is not None:
+            raise_alone(failure)
+
+    def _request(self, client: httpx.AsyncClient, method: str, path: str, asked: Asked) -> httpx.Request:
+        # Bytes: the error at a text that is no ASCII would hold the whole credential.
+        given = {**ASKED, **self._access.credentials(), **asked.get("headers", {})}
+        headers = [(key.encode(), value.encode("utf-8", "replace")) for key, value in given.items()]
+        url, content = self._access.base_url + path, _content(asked.get("body"))
+        return client.build_request(method, url, params=asked.get("params"), headers=headers, **content)
 
     async def _sent(self, client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
         """Send, again once where the connection failed, and follow redirects that stay on the origin."""
@@ -227,6 +168,9 @@ class Transport:
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
+            # A client keeps its loop alive, so that one whose loop has ended has to be dropped by hand.
+            for ended in [other for other in self._clients if other.is_closed()]:
+                del self._clients[ended]
             access = self._access
             client = self._clients[loop] = httpx.AsyncClient(
                 timeout=httpx.Timeout(access.timeout_seconds, connect=min(CONNECT_SECONDS, access.timeout_seconds)),
@@ -245,7 +189,7 @@ def trust(access: HttpAccess) -> ssl.SSLContext | bool:
         return True
     with suppress(OSError, ssl.SSLError):
         return ssl.create_default_context(cafile=str(access.ca_file))
-    raise SourceFailure(SourceError.BACKEND_UNAVAILABLE)
+    raise SettingFault(SourceError.BACKEND_UNAVAILABLE, detail=f"{access.ca_file} holds no certificates")
 
 
 def _content(body: Body) -> dict[str, Any]:
@@ -272,13 +216,13 @@ def _same_origin(first: httpx.URL, second: httpx.URL) -> bool:
     return (first.scheme, first.host, first.port) == (second.scheme, second.host, second.port)
 
 
-def _code_of(response: httpx.Response, accepted: frozenset[int]) -> SourceError | None:
+def _failure_of(response: httpx.Response, accepted: frozenset[int]) -> SourceFailure | None:
     status = response.status_code
     if status in accepted or 200 <= status < 300:
         return None
-    if status in _REJECTED:
-        return SourceError.QUERY_REJECTED
-    return _CODES.get(status, SourceError.BACKEND_UNAVAILABLE)
+    code = SourceError.QUERY_REJECTED if status in _REJECTED else _CODES.get(status, SourceError.BACKEND_UNAVAILABLE)
+    said = f"HTTP {status}, a redirect to somewhere else" if response.has_redirect_location else f"HTTP {status}"
+    return SourceFailure(code, detail=said)
 
 
 def _date(response: httpx.Response) -> datetime | None:

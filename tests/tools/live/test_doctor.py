@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from typing_extensions import override
 
-from tools.base import SourceFailure
+from tools.base import SettingFault, SourceFailure
 from tools.live.doctor import Finding, examine
 from tools.live.source import Probe, Source
 from tools.vocabulary import SourceError
@@ -55,3 +55,25 @@ async def test_a_source_that_tells_no_time_is_well_without_one() -> None:
     found = await finding(Probe(None, "3 tables"))
     assert found.well
     assert found.clock_agrees is None
+
+
+async def test_an_answer_that_is_no_good_is_an_answer() -> None:
+    class Redirecting(Answering):
+        @override
+        async def probe(self) -> Probe:
+            raise SourceFailure(SourceError.BACKEND_UNAVAILABLE, detail="HTTP 302, a redirect to somewhere else")
+
+    (found,) = await examine({"main": Redirecting(Probe(None, ""))})
+    assert found.reachable is True
+    assert found.authorized is None
+    assert found.fault == "HTTP 302, a redirect to somewhere else"
+
+
+async def test_a_fault_of_the_settings_says_nothing_of_the_server() -> None:
+    class Unset(Answering):
+        @override
+        async def probe(self) -> Probe:
+            raise SettingFault(SourceError.ACCESS_DENIED, detail="token is not readable")
+
+    (found,) = await examine({"main": Unset(Probe(None, ""))})
+    assert (found.reachable, found.authorized, found.fault) == (None, None, "token is not readable")

@@ -52,7 +52,7 @@ class McpSource(Source):
         """Raise SourceFailure where the server's tool isn't the one that was declared, or isn't said to only read."""
         tool = (await self.offered()).get(declared.tool)
         if tool is None or not only_reads(tool) or digest_of(tool) != declared.digest:
-            raise SourceFailure(SourceError.BACKEND_UNAVAILABLE, field=f"digest of {declared.tool}")
+            raise SourceFailure(SourceError.BACKEND_UNAVAILABLE, detail=f"{declared.tool} is not as it was declared")
 
     @override
     async def probe(self) -> Probe:

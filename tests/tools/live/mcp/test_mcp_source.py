@@ -158,7 +158,7 @@ async def test_a_changed_schema_is_an_unavailable_source(tmp_path: Path, monkeyp
     assert (await ask(tool_of(source), QUESTION, AT)).status is EvidenceStatus.EVIDENCE
     await source.close()
     assert caught.value.code is SourceError.BACKEND_UNAVAILABLE
-    assert caught.value.field == "digest of events_list"
+    assert caught.value.detail == "events_list is not as it was declared"
 
 
 async def test_a_server_over_http_is_asked_with_the_token_of_a_file(tmp_path: Path) -> None:
