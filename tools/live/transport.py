@@ -12,7 +12,6 @@ import ipaddress
 import json
 import logging
 import ssl
-import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from typing import Any, TypeAlias, Unpack
 import httpx
 from typing_extensions import TypedDict, override
 
-from tools.base import SourceFailure
+from tools.base import SettingFault, SourceFailure
 from tools.live.inflating import ASKED, pieces
 from tools.live.source import HttpAccess, raise_alone
 from tools.vocabulary import SourceError
@@ -94,9 +93,7 @@ class Transport:
         """`wire` stands in for the network where a test wants to see what is sent."""
         self._access = access
         self._wire = wire
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
 
     async def json(self, method: str, path: str, **asked: Unpack[Asked]) -> Any:
         """Return the parsed answer; raises SourceFailure as `answer` does, SOURCE_UNREADABLE where it is no JSON."""
@@ -124,23 +121,23 @@ class Transport:
 
     @asynccontextmanager
     async def _response(self, method: str, path: str, asked: Asked) -> AsyncIterator[httpx.Response]:
-        code: SourceError | None = None
+        failure: SourceFailure | None = None
         try:
             async with asyncio.timeout(self._access.timeout_seconds):
                 client = self._client()
                 response = await self._sent(client, self._request(client, method, path, asked))
                 try:
-                    code = _code_of(response, asked.get("accept_status", frozenset()))
-                    if code is None:
+                    failure = _failure_of(response, asked.get("accept_status", frozenset()))
+                    if failure is None:
                         yield response
                 finally:
                     await response.aclose()
         except (TimeoutError, httpx.TimeoutException):
-            code = SourceError.BACKEND_TIMEOUT
+            failure = SourceFailure(SourceError.BACKEND_TIMEOUT)
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError):
-            code = SourceError.BACKEND_UNAVAILABLE
-        if code is not None:
-            raise_alone(SourceFailure(code))
+            failure = SourceFailure(SourceError.BACKEND_UNAVAILABLE)
+        if failure is not None:
+            raise_alone(failure)
 
     def _request(self, client: httpx.AsyncClient, method: str, path: str, asked: Asked) -> httpx.Request:
         # Bytes: the error at a text that is no ASCII would hold the whole credential.
@@ -171,6 +168,9 @@ class Transport:
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
+            # A client keeps its loop alive, so that one whose loop has ended has to be dropped by hand.
+            for ended in [other for other in self._clients if other.is_closed()]:
+                del self._clients[ended]
             access = self._access
             client = self._clients[loop] = httpx.AsyncClient(
                 timeout=httpx.Timeout(access.timeout_seconds, connect=min(CONNECT_SECONDS, access.timeout_seconds)),
@@ -189,7 +189,7 @@ def trust(access: HttpAccess) -> ssl.SSLContext | bool:
         return True
     with suppress(OSError, ssl.SSLError):
         return ssl.create_default_context(cafile=str(access.ca_file))
-    raise SourceFailure(SourceError.BACKEND_UNAVAILABLE)
+    raise SettingFault(SourceError.BACKEND_UNAVAILABLE, detail=f"{access.ca_file} holds no certificates")
 
 
 def _content(body: Body) -> dict[str, Any]:
@@ -216,13 +216,13 @@ def _same_origin(first: httpx.URL, second: httpx.URL) -> bool:
     return (first.scheme, first.host, first.port) == (second.scheme, second.host, second.port)
 
 
-def _code_of(response: httpx.Response, accepted: frozenset[int]) -> SourceError | None:
+def _failure_of(response: httpx.Response, accepted: frozenset[int]) -> SourceFailure | None:
     status = response.status_code
     if status in accepted or 200 <= status < 300:
         return None
-    if status in _REJECTED:
-        return SourceError.QUERY_REJECTED
-    return _CODES.get(status, SourceError.BACKEND_UNAVAILABLE)
+    code = SourceError.QUERY_REJECTED if status in _REJECTED else _CODES.get(status, SourceError.BACKEND_UNAVAILABLE)
+    said = f"HTTP {status}, a redirect to somewhere else" if response.has_redirect_location else f"HTTP {status}"
+    return SourceFailure(code, detail=said)
 
 
 def _date(response: httpx.Response) -> datetime | None:
