@@ -146,13 +146,22 @@ def _notice(notice: Mapping[str, Any], zone: str) -> list[str]:
 
 
 def _sentence(alert: Mapping[str, Any], zone: str) -> str:
+    """Return what is known of an alert; its monitor names it where no metric does."""
     metric = str(alert.get("metric") or "")
     observed, threshold = _quantity(alert.get("observed")), _quantity(alert.get("threshold"))
     units = f" {unit(metric)}" if unit(metric) else ""
-    return (
-        f"{field(alert.get('service'))} {field(metric)} observed {field(observed)}{units}, "
-        f"threshold {field(threshold)}{units}, fired at {field(_when(alert.get('fired_at'), zone))}"
-    )
+    named = " ".join(field(one) for one in (alert.get("service"), metric or alert.get("monitor")) if _is_said(one))
+    fired_at = _when(alert.get("fired_at"), zone)
+    told = [
+        f"{named or 'an alert'} observed {field(observed)}{units}" if _is_said(observed) else named or "an alert",
+        *([f"threshold {field(threshold)}{units}"] if _is_said(threshold) else []),
+        *([f"fired at {fired_at}"] if fired_at else []),
+    ]
+    return ", ".join(told)
+
+
+def _is_said(value: object) -> bool:
+    return value is not None and field(value) != "-"
 
 
 def _quantity(value: object) -> object:

@@ -39,6 +39,26 @@ async def test_an_alert_is_told_with_its_summary_and_detail(write: Writer, ask: 
     assert evidence.components == ("shop",)
 
 
+@pytest.mark.parametrize(
+    ("unknown", "told"),
+    [
+        (("metric", "observed"), "shop shop_errors, threshold 0.05, fired at 2026-03-04T12:00:00Z"),
+        (("metric", "observed", "threshold"), "shop shop_errors, fired at 2026-03-04T12:00:00Z"),
+        (("threshold", "fired_at"), "shop error_ratio observed 0.61 ratio"),
+        (("service", "observed"), "error_ratio, threshold 0.05 ratio, fired at 2026-03-04T12:00:00Z"),
+        (tuple(ALERT), "an alert"),
+    ],
+)
+@pytest.mark.parametrize("nothing", ["left out", None, ""])
+async def test_what_is_unknown_of_an_alert_is_left_out_of_its_summary(
+    write: Writer, ask: Asker, unknown: tuple[str, ...], told: str, nothing: str | None
+) -> None:
+    rest = {key: value for key, value in ALERT.items() if key not in unknown}
+    said = {} if nothing == "left out" else dict.fromkeys(unknown, nothing)
+    evidence = await ask(write({"alert.json": json.dumps({**rest, **said, "kept": "x"})}), "get_alerts")
+    assert evidence.summary == told
+
+
 async def test_zone_less_times_are_in_the_incident_zone(write: Writer, ask: Asker) -> None:
     evidence = await ask(write({"alert.json": json.dumps({**ALERT, "fired_at": "2026-03-04 20:00:00"})}), "get_alerts")
     assert "fired_at=2026-03-04T12:00:00Z" in evidence.content[0]
