@@ -188,13 +188,18 @@ def _told(reduced: Sequence[Reduced], cut: bool, notes: tuple[str, ...]) -> Evid
         status=EvidenceStatus.EVIDENCE,
         provenance=Provenance.MEASURED,
         content=tuple(page.lines),
-        summary="; ".join(_sentence(one) for one in reduced[:4]),
+        summary="; ".join(_sentence(one) for one in telling(reduced)[:4]),
         truncated=page.truncated or cut,
         components=tuple(dict.fromkeys(one.series.service for one in shown)),
         onset=datetime.fromtimestamp(first.onset, UTC) if first and first.onset is not None else None,
         first_failing=first.series.service if first else None,
         notes=notes,
     )
+
+
+def telling(reduced: Sequence[Reduced]) -> Sequence[Reduced]:
+    """Return the series that changed, in the order given; all of them where none did."""
+    return [one for one in reduced if one.onset is not None or one.direction != "FLAT"] or reduced
 
 
 def _sentence(one: Reduced) -> str:

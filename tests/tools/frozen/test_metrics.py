@@ -68,6 +68,8 @@ async def test_changed_series_lead_in_order_of_onset(shop: Path, ask: Asker) -> 
     assert evidence.provenance is Provenance.MEASURED
     assert evidence.components == ("stock", "shop")
     assert evidence.summary.startswith("stock error_ratio UP 0.002 -> 0.4 ratio since 2026-03-04T11:50:00Z")
+    assert "shop latency_ms UP" in evidence.summary
+    assert "FLAT" not in evidence.summary
     assert sum(line.startswith("points ") for line in evidence.content) == 3
     assert not evidence.truncated
 

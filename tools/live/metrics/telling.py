@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from tools.frozen.lines import Page, field, moment, number, unit
-from tools.frozen.metrics import MAX_SERIES
+from tools.frozen.metrics import MAX_SERIES, telling
 from tools.frozen.series import Reduced, Series, reduce_series
 from tools.live.metrics.questions import Found, Measured
 from tools.live.metrics.sampling import Frame
@@ -39,7 +39,7 @@ def told(found: Mapping[str, Found], frame: Frame) -> Evidence | None:
         status=EvidenceStatus.EVIDENCE,
         provenance=Provenance.MEASURED,
         content=tuple(page.lines),
-        summary="; ".join(_sentence(one) for one in reduced[:4]),
+        summary="; ".join(_sentence(one) for one in telling(reduced)[:4]),
         truncated=page.truncated or any(one.partial for one in found.values()),
         components=tuple(services),
         onset=datetime.fromtimestamp(first.onset, UTC) if first and first.onset is not None else None,
@@ -80,10 +80,10 @@ def _names(found: Mapping[str, Found]) -> dict[tuple[str, _Key], str]:
     siblings: dict[tuple[str, str, str], list[Mapping[str, str]]] = defaultdict(list)
     for source, (service, metric, labels) in keys:
         siblings[source, service, metric].append(dict(labels))
-    telling = {group: _telling_labels(members) for group, members in siblings.items()}
+    apart = {group: _telling_labels(members) for group, members in siblings.items()}
     servers = Counter((service, metric) for _, service, metric in siblings)
     return {
-        (source, key): _name(key, telling[source, key[0], key[1]], source if servers[key[0], key[1]] > 1 else None)
+        (source, key): _name(key, apart[source, key[0], key[1]], source if servers[key[0], key[1]] > 1 else None)
         for source, key in keys
     }
 

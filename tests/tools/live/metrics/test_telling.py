@@ -41,7 +41,14 @@ def test_what_changed_first_leads_and_names_the_onset() -> None:
     assert found.components == ("shop", "bank")
     assert found.provenance is Provenance.MEASURED
     assert found.status is EvidenceStatus.EVIDENCE
-    assert found.summary.startswith("shop early_ratio UP 1 -> 9 ratio since 2026-09-08T11:20:00Z; bank late UP")
+    assert found.summary == (
+        "shop early_ratio UP 1 -> 9 ratio since 2026-09-08T11:20:00Z; bank late UP 1 -> 9 since 2026-09-08T11:40:00Z"
+    )
+
+
+def test_what_stayed_as_it_was_is_summed_up_only_where_nothing_changed() -> None:
+    found = evidence(measured("flat", [5.0] * 120), measured("calm", [7.0] * 120))
+    assert found.summary == "shop calm FLAT 7 -> 7; shop flat FLAT 5 -> 5"
 
 
 def test_only_labels_that_tell_siblings_apart_are_told() -> None:
