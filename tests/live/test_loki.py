@@ -245,7 +245,8 @@ async def test_a_rare_new_error_is_found_in_a_million_lines_that_nobody_fetches(
         evidence = await asked({"loki": source}, "find_log_signatures")
     [told] = heads(evidence.content)
     assert "service=ledger severity=ERROR status=NEW count=4 baseline_count=0 first_seen=2026-03-04T11:35:00Z" in told
-    assert evidence.truncated
+    assert not evidence.truncated
+    assert "SAMPLED:INFO" in evidence.notes
 
 
 class TestConformance(HttpConformance):

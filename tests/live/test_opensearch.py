@@ -177,7 +177,7 @@ async def test_a_rare_new_error_is_found_beneath_known_ones(cluster: str) -> Non
     [signature] = heads(evidence.content)
     assert "severity=ERROR status=NEW count=4 baseline_count=0 first_seen=2026-03-04T11:35:00Z" in signature
     assert "counted=BY_PHRASE | deadlock detected in ledger <n>" in signature
-    assert evidence.truncated
+    assert not evidence.truncated
 
 
 ATTACKS = ("*", '"} ] }', "pool\\", "a AND b", "order OR pool", "{{x}}", "ord?r", "ord*", "[1 TO 2]", "~pool~")

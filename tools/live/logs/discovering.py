@@ -3,8 +3,10 @@
 A stratum is what has one gravity. One that is small is fetched whole and counts itself. Of a larger one a sample of
 every slice of time is fetched; what its signatures say in fixed words is counted at the backend, over the window and
 the baseline; and the next sample leaves out what is known, so that the rare comes up beneath the frequent, until
-nothing is left. A phrase may cover more than the signature that it was taken from, so a stratum that was sampled is
-never called complete.
+nothing is left. A stratum is complete where the backend, leaving out all that is known, counts exactly none: every
+record then is counted under a signature (under more than one where phrases overlap, which its counts say). What sounds
+harmless and is below WARN, often far more than all the rest, doesn't make an answer incomplete; a note says that it was
+sampled.
 """
 
 import asyncio
@@ -33,11 +35,13 @@ _LOW = frozenset({"INFO", "DEBUG", "TRACE", "-"})
 
 @dataclass(frozen=True)
 class Stratum:
-    """Records of one gravity, and how many samples of them are worth their time."""
+    """Records of one gravity, and how many samples of them are worth their time. `harmless`: those that were left in
+    samples of it are remarked and leave the answer whole."""
 
     severities: frozenset[str]
     rounds: int
     words: tuple[str, ...] = ()
+    harmless: bool = False
 
     def of(self, question: LogQuestion) -> LogQuestion:
         """Return the question, of this stratum's records only."""
@@ -48,7 +52,7 @@ STRATA = (
     Stratum(frozenset({"FATAL", "ERROR"}), 3),
     Stratum(frozenset({"WARN"}), 2),
     Stratum(_LOW, 2, TROUBLE_WORDS),
-    Stratum(_LOW, 2),
+    Stratum(_LOW, 2, harmless=True),
 )
 
 
@@ -67,11 +71,13 @@ class Candidate:
 
 @dataclass
 class Findings:
-    """What was found so far. `complete`: every record was seen."""
+    """What was found so far. `complete`: every record was seen, or counted under what was seen, but for harmless ones;
+    `sampled`: of those, only a sample was."""
 
     candidates: list[Candidate] = field(default_factory=list)
     complete: bool = True
     uncounted: int = 0
+    sampled: bool = False
     late: bool = False
     failure: SourceFailure | None = None
 
@@ -80,7 +86,8 @@ class Findings:
         uncounted = (f"UNCOUNTED_SIGNATURES:{self.uncounted}",) if self.uncounted else ()
         failed = (f"INCOMPLETE:{self.failure.code.value}",) if self.failure else ()
         late = ("INCOMPLETE:TIME",) if self.late else ()
-        return (*uncounted, *failed, *late)
+        sampled = ("SAMPLED:INFO",) if self.sampled else ()
+        return (*uncounted, *failed, *late, *sampled)
 
 
 async def discover(everywhere: Everywhere, question: LogQuestion, totals: Counts, reach: Reach) -> Findings:
@@ -124,7 +131,11 @@ async def _explore(
     if sum(row.records for row in rows) <= FEW:
         await _fetch_all(everywhere, question, reach, findings)
         return
-    await _peel(_Peeling(everywhere, question, reach, findings), stratum.rounds, left, late)
+    exhausted = await _peel(_Peeling(everywhere, question, reach, findings), stratum.rounds, left, late)
+    if stratum.harmless:
+        findings.sampled = not exhausted
+    elif not exhausted:
+        findings.complete = False
 
 
 async def _fetch_all(everywhere: Everywhere, question: LogQuestion, reach: Reach, findings: Findings) -> None:
@@ -147,7 +158,9 @@ class _Peeling:
     explained: list[Phrase] = field(default_factory=list)
 
 
-async def _peel(work: _Peeling, rounds: int, left: Mapping[int, int], late: float) -> None:
+async def _peel(work: _Peeling, rounds: int, left: Mapping[int, int], late: float) -> bool:
+    """Look at sample after sample; return whether every record of the window was counted, each count being exact."""
+    uncounted = work.findings.uncounted
     found: list[Candidate] = []
     window = replace(work.question, start=work.question.slice_bounds(WINDOW_BEGINS, SLICES)[0])
     for _ in range(rounds):
@@ -161,8 +174,9 @@ async def _peel(work: _Peeling, rounds: int, left: Mapping[int, int], late: floa
         work.explained += fresh
         rest = await work.everywhere.counts(replace(window, without=tuple(work.explained)), SLICES - WINDOW_BEGINS)
         left = {row.slice + WINDOW_BEGINS: row.records for row in rest.rows} if rest.bound is Bound.EXACT else left
-    work.findings.complete = False
     work.findings.candidates += [replace(one, shared=_is_shared(one, work.seen)) for one in found]
+    exact = all(one.counts.bound is Bound.EXACT for one in found)
+    return not left and exact and work.findings.uncounted == uncounted
 
 
 async def _look(work: _Peeling, window: LogQuestion, chosen: Sequence[int]) -> list[Phrase]:

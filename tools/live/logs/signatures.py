@@ -29,8 +29,8 @@ class LiveSignaturesTool(SignaturesTool):
 
     Scope, lines and rules are those of `SignaturesTool`. Where the window and its baseline hold few records, they are
     fetched and told by it. Where they hold many, signatures are found in samples and counted at the backend
-    (`tools.live.logs.discovering`); such an answer is truncated, and a count that isn't exact says so in `counted=`
-    (`tools.live.logs.telling`).
+    (`tools.live.logs.discovering`); such an answer is truncated unless the backend counts none beside them, and a count
+    that isn't exact says so in `counted=` (`tools.live.logs.telling`).
     """
 
     def __init__(self, sources: Mapping[str, LogSource]) -> None:

@@ -51,7 +51,7 @@ async def test_a_rare_new_error_comes_up_beneath_a_flood_of_known_ones() -> None
     assert "first_seen=2026-03-04T11:35:00Z last_seen=2026-03-04T12:01:15Z" in told
     assert "counted=BY_PHRASE" in told
     assert evidence.content[1].startswith("  deadlock detected in ledger ")
-    assert evidence.truncated
+    assert not evidence.truncated
     assert source.fetched < 2 * FEW
 
 
@@ -104,8 +104,42 @@ async def test_nothing_is_new_where_the_backend_counted_in_part() -> None:
     assert evidence.truncated
 
 
-async def test_nothing_new_among_many_is_never_told_as_a_whole_absence() -> None:
+async def test_nothing_new_among_many_is_an_absence_where_each_record_was_counted() -> None:
     evidence = await asked({"memory": MemoryLogs(loud())}, SIGNATURES)
+    assert evidence.status is EvidenceStatus.NO_EVIDENCE
+    assert not evidence.truncated
+    assert evidence.notes == ()
+
+
+NAMES = [f"{first}{second}{third}" for first in "abcdef" for second in "ghijkl" for third in "mnopqr"]
+
+
+def various(level: str) -> list[Line]:
+    """Records of more signatures than are looked at."""
+    return [
+        one
+        for name in NAMES
+        for one in repeated(Line(DAWN, "pay", level, f"step {name}{name} is done {{}}"), 30, until=UNTIL)
+    ]
+
+
+@pytest.mark.parametrize("level", ["ERROR", "WARN"])
+async def test_of_more_grave_signatures_than_are_looked_at_the_answer_is_cut(level: str) -> None:
+    evidence = await asked({"memory": MemoryLogs(various(level))}, SIGNATURES)
+    assert evidence.truncated
+    assert "SAMPLED:INFO" not in evidence.notes
+
+
+async def test_of_more_harmless_signatures_than_are_looked_at_a_note_says_so() -> None:
+    evidence = await asked({"memory": MemoryLogs(various("INFO"))}, SIGNATURES)
+    assert evidence.status is EvidenceStatus.NO_EVIDENCE
+    assert not evidence.truncated
+    assert evidence.notes == ("SAMPLED:INFO",)
+
+
+@pytest.mark.parametrize("bound", [Bound.ABOUT, Bound.AT_LEAST])
+async def test_nothing_new_is_no_absence_where_the_backend_does_not_count_exactly(bound: Bound) -> None:
+    evidence = await asked({"memory": MemoryLogs(loud(), bound=bound)}, SIGNATURES)
     assert evidence.status is EvidenceStatus.NO_EVIDENCE
     assert evidence.truncated
 
