@@ -60,11 +60,11 @@ def _tool(tool: Tool) -> Iterator[str]:
     yield 'summary = "{lines} lines"'
     needed = set(tool.inputSchema.get("required", ()))
     for name, schema in tool.inputSchema.get("properties", {}).items():
-        kind = schema.get("type")
-        if kind in _PLAIN:
+        kind = schema.get("type") if isinstance(schema, dict) else None
+        if isinstance(kind, str) and kind in _PLAIN:
             shape = f"type = {_text(kind)}, " if kind != "string" else ""
             optional = "" if name in needed else ", required = false"
-            said = _text(_line(schema.get("description") or name))
+            said = _text(_line(str(schema.get("description") or name)))
             yield f"arguments.{_text(name)} = {{ {shape}description = {said}{optional} }}"
         else:
             yield f"# {_line(name)}: of a shape that can't be an argument; leave it out, or set it under `fixed`"

@@ -6,11 +6,15 @@ Source: decided contract, "Answers of tools" (UNKNOWN_SELECTOR lists near names,
 import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
+from itertools import islice
 
 from tools.canonical import fold
 
 MAX_NEAR_NAMES = 5
 _SIMILAR_ENOUGH = 0.6
+_LONGEST = 200
+_MOST_COMPARED = 3_000
+"""Whoever waits for near names waits for each comparison."""
 _SEPARATORS = re.compile(r"[\s_./:-]+")
 
 
@@ -20,8 +24,9 @@ def near(name: str, known: Iterable[str]) -> tuple[str, ...]:
     Case, width and separators don't count (`Payment Service` is near `payment-service`); one name that contains the
     other, or shares a long word with it, is near.
     """
-    asked = _bare(name)
-    scored = ((_likeness(asked, _bare(candidate)), candidate) for candidate in set(known))
+    asked = _bare(name[:_LONGEST])
+    compared = [candidate for candidate in islice(dict.fromkeys(known), _MOST_COMPARED) if len(candidate) <= _LONGEST]
+    scored = ((_likeness(asked, _bare(candidate)), candidate) for candidate in compared)
     ranked = sorted((-score, candidate) for score, candidate in scored if score >= _SIMILAR_ENOUGH)
     return tuple(candidate for _, candidate in ranked[:MAX_NEAR_NAMES])
 

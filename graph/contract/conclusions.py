@@ -102,11 +102,15 @@ def _is_recorded(reading: Reading, change: str) -> bool:
 
 
 def _namers(reading: Reading, record: VerifiedRecord, change: str) -> Iterator[str]:
-    """Name who wrote the lines of a record that hold a change; the free text of a span is its program's."""
+    """Name who wrote the lines of a record that hold a change.
+
+    Machines record changes, and what runs of them in the fields of a resource. Labels of series, attributes of spans
+    and every free text (a probe's message, a container's last words) are the program's own.
+    """
     text = reading.text_of(record)
-    measured = record.evidence.provenance is Provenance.MEASURED or record.kind is EvidenceKind.CHANGES
+    measured = record.evidence.provenance is Provenance.MEASURED and record.kind is EvidenceKind.RESOURCES
     for line in _lines_with(text, change):
-        if measured and (record.kind is not EvidenceKind.TRACES or _holds(line, change, line.fields_end)):
+        if record.kind is EvidenceKind.CHANGES or (measured and _holds(line, change, line.fields_end)):
             yield _MACHINE
         else:
             yield from _writers(record, (text.lines[line.block].component,))

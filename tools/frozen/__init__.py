@@ -15,7 +15,7 @@ from tools.frozen.search import SearchTool
 from tools.frozen.signatures import SignaturesTool
 from tools.frozen.spans import load_spans
 from tools.frozen.traces import TracesTool
-from tools.runbooks import RunbookTool
+from tools.runbooks import RunbookDirectory, RunbookSearch
 
 __all__ = ["IncidentDirectoryError", "frozen_tools", "latest_moment", "read_alert"]
 
@@ -43,5 +43,5 @@ def frozen_tools(directory: Path) -> tuple[EvidenceTool, ...]:
         GetChangeTool(changes),
     ]
     if (directory / RUNBOOKS).is_dir():
-        tools.append(RunbookTool(directory / RUNBOOKS))
+        tools.append(RunbookSearch(RunbookDirectory(directory / RUNBOOKS)))
     return tuple(tools)

@@ -22,6 +22,18 @@ SERVICE_LABELS = (
 Sources: OpenTelemetry's `service.name` (`service_name` in Prometheus and Loki), Kubernetes' recommended labels, Istio's
 standard labels, kube-state-metrics' workloads, and Prometheus' own `job`, which every scraped series has.
 """
+METRIC_SERVICE_LABELS = (
+    *(label for label in SERVICE_LABELS if label != "job"),
+    "destination_service_name",
+    "k8s_deployment_name",
+    "workload",
+    "container",
+    "exported_job",
+    "job",
+)
+"""What names the service of a series, the most telling first. Beside those of every source: Istio's service host, the
+OpenTelemetry collector's Kubernetes attributes, cAdvisor's container. `job` names an exporter as often as a service, so
+it comes last; OpenTelemetry's is `namespace/service`."""
 
 
 def service_of(labels: Mapping[str, object], names: Iterable[str] = SERVICE_LABELS) -> str | None:

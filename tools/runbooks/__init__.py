@@ -1,10 +1,10 @@
 """Runbooks and past cases, in Chinese and English, searched by section: reference material, never proof.
 
-A plain directory is searched as it is (`RunbookTool`); a larger collection is indexed (`tools.runbooks.indexing`) and
-searched by words and by meaning (`tools.runbooks.indexed`, `tools.runbooks.milvus`).
+A plain directory is searched as it is (`RunbookDirectory`); a larger collection is indexed (`tools.runbooks.indexing`)
+and searched by words and by meaning (`tools.runbooks.indexed`, `tools.runbooks.milvus`).
 """
 
-from tools.runbooks.directory import RunbookDirectory, RunbookTool
+from tools.runbooks.directory import RunbookDirectory
 from tools.runbooks.documents import MAX_FILE_BYTES
 from tools.runbooks.library import Found, Hit, Library
 from tools.runbooks.search import MAX_SECTION_LINES, RunbookArguments, RunbookSearch
@@ -18,5 +18,4 @@ __all__ = [
     "RunbookArguments",
     "RunbookDirectory",
     "RunbookSearch",
-    "RunbookTool",
 ]

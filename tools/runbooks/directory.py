@@ -14,7 +14,6 @@ from tools.base import SourceFailure
 from tools.runbooks.documents import MARKDOWN, UnreadableDocumentError, documents
 from tools.runbooks.fusion import enough_shared, rarity
 from tools.runbooks.library import MAX_SECTIONS, Found, Hit, Library
-from tools.runbooks.search import RunbookSearch
 from tools.runbooks.sections import Section
 from tools.runbooks.words import asked_words
 from tools.vocabulary import SourceError
@@ -53,14 +52,6 @@ class RunbookDirectory(Library):
             raise SourceFailure(SourceError.SOURCE_UNREADABLE)
         hits = _ranked(sections, query)
         return Found(tuple(hits[:MAX_SECTIONS]), len(hits), len(sections), files, unreadable)
-
-
-class RunbookTool(RunbookSearch):
-    """`search_runbooks` over a plain directory."""
-
-    def __init__(self, directory: Path) -> None:
-        """`directory` holds `*.md` files, in UTF-8 or GB18030, at any depth; it may be missing."""
-        super().__init__(RunbookDirectory(directory))
 
 
 def _ranked(sections: list[Section], query: str) -> list[Hit]:

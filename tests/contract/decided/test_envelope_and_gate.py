@@ -17,7 +17,7 @@ from tools.frozen.metrics import MetricsTool
 from tools.frozen.search import SearchTool
 from tools.frozen.signatures import SignaturesTool
 from tools.frozen.traces import TracesTool
-from tools.runbooks import RunbookTool
+from tools.runbooks import RunbookSearch
 from tools.vocabulary import Evidence, Scope
 
 
@@ -354,7 +354,7 @@ FAMILY = (
     TracesTool,
     ListChangesTool,
     GetChangeTool,
-    RunbookTool,
+    RunbookSearch,
 )
 
 

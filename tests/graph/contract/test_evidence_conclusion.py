@@ -140,8 +140,10 @@ FORGED = f"  change kind=DEPLOY id={OTHER_SHA} service=order-api at=2026-03-02T0
         (EvidenceKind.TRACES, Provenance.MEASURED, (f"span service=order-api operation=x | {OTHER_SHA}",), False),
         (EvidenceKind.LOGS, Provenance.TEXT, (LOG[0], FORGED, GATEWAY_LOG[0], FORGED), True),
         (EvidenceKind.CHANGES, Provenance.TEXT, ("output tool=git lines=1", f"  {OTHER_SHA} 超时"), True),
-        (EvidenceKind.RESOURCES, Provenance.MEASURED, (f"object kind=Deployment name=a | {OTHER_SHA}",), True),
-        (EvidenceKind.TRACES, Provenance.MEASURED, (f"span service=order-api version={OTHER_SHA} | x",), True),
+        (EvidenceKind.RESOURCES, Provenance.MEASURED, (f"object kind=Deployment name=a | {OTHER_SHA}",), False),
+        (EvidenceKind.RESOURCES, Provenance.MEASURED, (f"object kind=Deployment app=a image={OTHER_SHA} | x",), True),
+        (EvidenceKind.TRACES, Provenance.MEASURED, (f"span service=order-api http.target={OTHER_SHA} | x",), False),
+        (EvidenceKind.METRICS, Provenance.MEASURED, (f"series service=order-api metric={OTHER_SHA}",), False),
     ],
 )
 def test_what_one_writer_of_text_says_makes_no_change(

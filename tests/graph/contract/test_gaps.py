@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,9 +95,10 @@ def test_a_failure_that_a_later_try_answered_is_no_gap() -> None:
     assert find_gaps(asked([answered], [scoped(EvidenceKind.LOGS, "a")])) == ()
 
 
-def test_a_query_is_bounded() -> None:
-    (gap,) = find_gaps(asked([], [(EvidenceKind.LOGS, {"service": "a"}, "q" * 9999)]))
-    assert len(gap.query) == MAX_QUERY_CHARS
+@pytest.mark.parametrize(("length", "kept"), [(MAX_QUERY_CHARS, MAX_QUERY_CHARS), (MAX_QUERY_CHARS + 1, 0)])
+def test_a_query_is_whole_or_left_out(length: int, kept: int) -> None:
+    (gap,) = find_gaps(asked([], [(EvidenceKind.LOGS, {"service": "a"}, "q" * length)]))
+    assert gap.query == "q" * kept
 
 
 def test_the_onset_is_the_earliest_that_was_measured_directly() -> None:

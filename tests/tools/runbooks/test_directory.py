@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tools.base import IncidentContext, SourceFailure
-from tools.runbooks import MAX_FILE_BYTES, MAX_SECTION_LINES, RunbookArguments, RunbookTool
+from tools.runbooks import MAX_FILE_BYTES, MAX_SECTION_LINES, RunbookArguments, RunbookDirectory, RunbookSearch
 from tools.vocabulary import Evidence, EvidenceStatus, Provenance, RelevanceLevel, SourceError
 
 INCIDENT = IncidentContext.model_validate({"as_of": "2026-06-18T07:10:30Z"})
@@ -55,7 +55,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 async def search(directory: Path, query: str, limit: int | None = None) -> Evidence:
-    tool = RunbookTool(directory)
+    tool = RunbookSearch(RunbookDirectory(directory))
     arguments = RunbookArguments(query=query, limit=limit)
     return await tool.collect(tool.normalize(arguments, INCIDENT), arguments, INCIDENT)
 
@@ -106,7 +106,7 @@ async def test_the_summary_names_files_and_no_line_of_theirs(directory: Path) ->
 
 
 async def test_the_limit_changes_what_is_shown_and_not_what_is_asked(directory: Path) -> None:
-    tool = RunbookTool(directory)
+    tool = RunbookSearch(RunbookDirectory(directory))
     scopes = [
         tool.normalize(RunbookArguments(query=query, limit=limit), INCIDENT)
         for query, limit in [("磁盘 TLS", 1), (" 磁盘　ｔｌｓ", 9)]
@@ -177,11 +177,11 @@ async def test_hostile_text_of_a_runbook_begins_no_line_and_shows_no_secret(tmp_
 @pytest.mark.parametrize("query", ["", "  ", "？！", "the and"])
 def test_a_query_without_words_is_refused_by_its_field(query: str) -> None:
     with pytest.raises(ValueError, match=r"^query$"):
-        RunbookTool(Path("runbooks")).normalize(RunbookArguments(query=query, limit=None), INCIDENT)
+        RunbookSearch(RunbookDirectory(Path("runbooks"))).normalize(RunbookArguments(query=query, limit=None), INCIDENT)
 
 
 def test_the_first_question_is_what_is_known_of_the_incident_and_can_be_pasted() -> None:
-    tool = RunbookTool(Path("incident/runbooks"))
+    tool = RunbookSearch(RunbookDirectory(Path("incident/runbooks")))
     scope = tool.suggest(INCIDENT.model_copy(update={"service": "payment-service", "error": "连接超时"}))
     assert scope == {"query": "payment-service 连接超时"}
     assert tool.paste(scope) == "grep -rniE '连接|超时|payment|service' runbooks/"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from typing_extensions import override
@@ -28,11 +28,13 @@ from tools.live.logs.es_answers import (
 from tools.live.logs.es_fields import Fields, fields_of, wanted
 from tools.live.logs.es_query import MAX_SERVICES, counting, knowing, of_phrase, question_query
 from tools.live.logs.records import LogRecord
-from tools.live.logs.settings import ElasticsearchSettings
 from tools.live.logs.source import Counts, Known, LogQuestion, LogSource, Phrase, Records
 from tools.live.source import Probe
 from tools.live.transport import Transport
 from tools.vocabulary import SourceError
+
+if TYPE_CHECKING:
+    from tools.live.logs.settings import ElasticsearchSettings
 
 KNOWN_FOR = timedelta(days=7)
 """A service that wrote nothing for so long isn't known any more."""
@@ -48,7 +50,7 @@ _LEFT_OUT = ("event.original", "agent", "ecs", "host", "input", "@metadata", "lo
 class Elasticsearch(LogSource):
     """One index pattern of a cluster. Services are values of its service field."""
 
-    def __init__(self, name: str, transport: Transport, settings: ElasticsearchSettings) -> None:
+    def __init__(self, name: str, transport: Transport, settings: "ElasticsearchSettings") -> None:
         self.name = name
         self._transport = transport
         self._settings = settings

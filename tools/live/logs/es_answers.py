@@ -4,16 +4,18 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tools.base import SourceFailure
 from tools.live.logs.es_fields import Fields
 from tools.live.logs.es_query import interval_of, milliseconds
 from tools.live.logs.records import LEVEL_FIELDS, UNLEVELLED, LogRecord, name_of, record_of, said, severity_of
-from tools.live.logs.settings import ElasticsearchSettings
 from tools.live.logs.source import Bound, Count, Counts, Known, LogQuestion, Records
 from tools.live.transport import Answer
 from tools.vocabulary import SourceError
+
+if TYPE_CHECKING:
+    from tools.live.logs.settings import ElasticsearchSettings
 
 REFUSALS = frozenset({400, 404, 429, 500, 503})
 """Statuses whose body says more than they do."""
@@ -91,7 +93,7 @@ def known_of(answer: Mapping[str, Any], most: int) -> Known:
 
 
 def records_of(
-    answer: Mapping[str, Any], missing: tuple[str, ...], fields: Fields, settings: ElasticsearchSettings
+    answer: Mapping[str, Any], missing: tuple[str, ...], fields: Fields, settings: "ElasticsearchSettings"
 ) -> tuple[Records, int]:
     """Return the records of a page, and how many match in all (as far as that was counted)."""
     try:
@@ -174,7 +176,7 @@ def _merged(rows: Iterable[Count]) -> tuple[Count, ...]:
     return tuple(merged[key] for key in sorted(merged))
 
 
-def _record(hit: Mapping[str, Any], fields: Fields, settings: ElasticsearchSettings) -> LogRecord:
+def _record(hit: Mapping[str, Any], fields: Fields, settings: "ElasticsearchSettings") -> LogRecord:
     flat = dict(_flat(hit["_source"], ""))
     names = [name.rpartition(".")[0] if name.endswith((".keyword", ".raw")) else name for name in _named(fields)]
     message = said(flat, (fields.message.name, *settings.message_fields)) or ""

@@ -6,11 +6,13 @@ counted; its keyword subfield, `<name>.keyword` by dynamic mapping, can be count
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tools.base import SourceFailure
-from tools.live.logs.settings import ElasticsearchSettings
 from tools.vocabulary import SourceError
+
+if TYPE_CHECKING:
+    from tools.live.logs.settings import ElasticsearchSettings
 
 _DATES = frozenset({"date", "date_nanos"})
 _ANALYZED = frozenset({"text", "match_only_text"})
@@ -39,14 +41,14 @@ class Fields:
     level: Field | None
 
 
-def wanted(settings: ElasticsearchSettings) -> list[str]:
+def wanted(settings: "ElasticsearchSettings") -> list[str]:
     """Return the names whose capabilities have to be asked for."""
     plain = (*settings.time_fields, *settings.message_fields, *settings.stack_fields)
     counted = (*settings.service_fields, *settings.level_fields)
     return [*plain, *counted, *(f"{name}.{sub}" for name in counted for sub in SUBFIELDS)]
 
 
-def fields_of(capabilities: Any, settings: ElasticsearchSettings) -> Fields:
+def fields_of(capabilities: Any, settings: "ElasticsearchSettings") -> Fields:
     """Return the fields to ask, from the answer of the field capabilities API.
 
     Raises SourceFailure: SOURCE_MISSING where the pattern matches no index, SOURCE_UNREADABLE where its indices have no

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from typing_extensions import override
 
@@ -13,11 +13,13 @@ from tools.base import SourceFailure
 from tools.live.logs.logql import BARE_LEVEL, TOLD_LEVEL, counted, pipeline, selector
 from tools.live.logs.loki_api import Entry, Found, LokiApi, nanoseconds
 from tools.live.logs.records import TRACE_FIELDS, UNLEVELLED, LogRecord, name_of, record_of, said, severity_of
-from tools.live.logs.settings import LokiSettings
 from tools.live.logs.source import Bound, Count, Counts, Known, LogQuestion, LogSource, Records, gathered
 from tools.live.source import Probe
 from tools.live.transport import Transport
 from tools.vocabulary import SourceError
+
+if TYPE_CHECKING:
+    from tools.live.logs.settings import LokiSettings
 
 Answered = TypeVar("Answered")
 _Key: TypeAlias = tuple[int, tuple[tuple[str, str], ...], str, int]
@@ -45,7 +47,7 @@ class _Streams:
 class Loki(LogSource):
     """One Loki, or one tenant of it. Services are values of the first of its service labels that names them."""
 
-    def __init__(self, name: str, transport: Transport, settings: LokiSettings) -> None:
+    def __init__(self, name: str, transport: Transport, settings: "LokiSettings") -> None:
         self.name = name
         self._transport = transport
         self._api = LokiApi(transport)

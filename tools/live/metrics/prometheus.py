@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from typing_extensions import override
 
 from tools.base import SourceFailure
+from tools.live.labels import METRIC_SERVICE_LABELS
 from tools.live.metrics.replies import (
     ERROR_STATUSES,
     Matrix,
@@ -21,7 +22,6 @@ from tools.live.metrics.replies import (
     reply_of,
     strings_of,
 )
-from tools.live.metrics.settings import METRIC_SERVICE_LABELS
 from tools.live.source import Probe, Source
 from tools.live.transport import Answer, Transport
 from tools.vocabulary import SourceError

@@ -5,25 +5,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from tools.live.labels import SERVICE_LABELS
+from tools.live.labels import METRIC_SERVICE_LABELS
 from tools.live.source import HttpSource
 from tools.vocabulary import EvidenceKind
 
 if TYPE_CHECKING:
     from tools.live.metrics.prometheus import Prometheus
-
-METRIC_SERVICE_LABELS = (
-    *(label for label in SERVICE_LABELS if label != "job"),
-    "destination_service_name",
-    "k8s_deployment_name",
-    "workload",
-    "container",
-    "exported_job",
-    "job",
-)
-"""What names the service of a series, the most telling first. Beside those of every source: Istio's service host, the
-OpenTelemetry collector's Kubernetes attributes, cAdvisor's container. `job` names an exporter as often as a service, so
-it comes last; OpenTelemetry's is `namespace/service`."""
 
 
 class PrometheusSettings(HttpSource):

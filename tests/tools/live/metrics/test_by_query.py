@@ -6,10 +6,10 @@ import pytest
 from tests.tools.live.conformance import ask
 from tests.tools.live.metrics.answering import Answering, every
 from tools.base import SourceFailure
+from tools.live.labels import METRIC_SERVICE_LABELS
 from tools.live.metrics.by_query import service_asked
 from tools.live.metrics.promql import canonical_query
 from tools.live.metrics.questions import compact
-from tools.live.metrics.settings import METRIC_SERVICE_LABELS
 from tools.live.metrics.tools import tools_of
 from tools.vocabulary import Evidence, EvidenceStatus, SourceError
 
