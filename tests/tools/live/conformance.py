@@ -213,9 +213,12 @@ async def serving(handler: Handler, context: ssl.SSLContext | None = None) -> As
         yield f"http{'s' if context else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        # A connection that was accepted a moment ago gets its task only when the loop turns.
+        for _ in range(3):
+            await asyncio.sleep(0)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         await server.wait_closed()
 
 
