@@ -114,3 +114,31 @@ def unit_beside(line: str) -> str:
     """Return the unit that a call or name beside a number tells (`ofMillis(`, `TimeUnit.SECONDS`), or nothing."""
     match = _UNIT_BESIDE.search(line)
     return (match[1] or match[2] or match[3]).lower().rstrip("s") if match else ""
+
+
+_IN_SECONDS = (
+    (re.compile(r"(?<![a-z])(ms|millis\w*|milliseconds?)(?![a-z])", re.IGNORECASE), 1e-3),
+    (re.compile(r"(?<![a-z])(us|micros\w*|microseconds?)(?![a-z])", re.IGNORECASE), 1e-6),
+    (re.compile(r"(?<![a-z])(ns|nanos\w*|nanoseconds?)(?![a-z])", re.IGNORECASE), 1e-9),
+    (re.compile(r"(?<![a-z])(s|secs?|seconds?)(?![a-z])", re.IGNORECASE), 1.0),
+    (re.compile(r"(?<![a-z])(mins?|minutes?)(?![a-z])", re.IGNORECASE), 60.0),
+)
+_IN_BYTES = (
+    (re.compile(r"(?<![a-z])(kb|kib|kilobytes)(?![a-z])", re.IGNORECASE), 1024.0),
+    (re.compile(r"(?<![a-z])(mb|mib|megabytes)(?![a-z])", re.IGNORECASE), 1024.0**2),
+    (re.compile(r"(?<![a-z])(gb|gib|gigabytes)(?![a-z])", re.IGNORECASE), 1024.0**3),
+    (re.compile(r"(?<![a-z])bytes?(?![a-z])", re.IGNORECASE), 1.0),
+)
+
+
+def amount_in(name: str, number: float, unit: str) -> float | None:
+    """Return a number in `unit` ("seconds", "bytes", or "" for a plain count) by the unit that its name tells.
+
+    `name`: a metric or setting in snake case. None where the name tells none of that sort.
+    """
+    if not unit:
+        return number
+    for pattern, worth in _IN_SECONDS if unit == "seconds" else _IN_BYTES:
+        if pattern.search(name.replace("_", " ")):
+            return number * worth
+    return None

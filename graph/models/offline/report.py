@@ -176,16 +176,18 @@ def _seat_source(now: Assessment) -> list[Source]:
 
 
 def _conclusion(draft: _Draft, now: Assessment, proof: list[str], victims: list[tuple[str, str]]) -> Mapping[str, Any]:
-    first = now.first_failing or now.component
+    first = now.first_failing or (None if now.first_failing_source else now.component)
+    told = {"first": first} if first else {}
+    open_ = "" if first else "_open"
     if now.suspicion is not None:
         change, rule = now.suspicion.change, now.suspicion.match.mechanism
         phrase = _phrase(draft, rule)
-        fields = {"component": now.component, "id": change.change_id, "phrase": phrase, "first": first}
-        text, change_id = say(draft.language, "conclusion_change", **fields), change.change_id
+        fields = {"component": now.component, "id": change.change_id, "phrase": phrase, **told}
+        text, change_id = say(draft.language, f"conclusion_change{open_}", **fields), change.change_id
     else:
         assert now.cause is not None  # noqa: S101 - one of the two is there
         phrase = _phrase(draft, now.cause.rule)
-        text, change_id = say(draft.language, "conclusion_cause", phrase=phrase, first=first), None
+        text, change_id = say(draft.language, f"conclusion_cause{open_}", phrase=phrase, **told), None
     others = [one for one in now.suspects.suspicions if one is not now.suspicion]
     return {
         "text": text,
@@ -259,6 +261,13 @@ def _rule_out(draft: _Draft, now: Assessment, change: Change) -> str:
         onset = series.source.line.get("onset")
         text = say(draft.language, "late", id=change.change_id, at=change.source.line.get("at"), onset=onset)
         return draft.add("INFERENCE", text, [change.source, series.source])
+    room = now.suspects.rooms.get(change.change_id)
+    if innocence is Innocence.ROOM and room is not None:
+        line = room.source.line
+        fields = {name: line.get(name) for name in ("service", "metric", "baseline")}
+        lines = _verbatim(change, [(sign, text) for _, sign, text in change.diff[:2]])
+        text = say(draft.language, "room", id=change.change_id, **fields)
+        return draft.add("INFERENCE", text, [*sources, room.source], [*quotes, *lines, line.raw])
     if innocence is None or innocence is Innocence.LATE:
         key = "weaker" if now.decided else "before_decided"
         return draft.add("INFERENCE", say(draft.language, key, id=change.change_id), sources, quotes)

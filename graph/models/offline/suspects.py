@@ -6,15 +6,17 @@ within its reach, and no other change fits as well.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import chain
 
 from graph.models.offline.diffs import Diff, read_diff
-from graph.models.offline.facts import Case, Change
+from graph.models.offline.facts import Case, Change, Series
 from graph.models.offline.general import find_grounds
 from graph.models.offline.mechanisms import Match, find_mechanisms
 from graph.models.offline.reach import Reach
+from graph.models.offline.rivals import rival_of
+from graph.models.offline.room import lowered_limit, measured_room
 from graph.models.offline.symptoms import Symptom
 from graph.models.offline.ties import SAMPLING, Tie, find_tie
 from graph.models.offline.verdicts import Innocence, shape_of
@@ -42,6 +44,8 @@ class Suspicion:
     effects: tuple[Symptom, ...]
     tie: Tie
     score: int
+    contested: bool = False
+    """Whether another party failed as early, and nothing measured says that the changed limit can bite."""
 
     @property
     def specific(self) -> bool:
@@ -55,6 +59,8 @@ class Suspects:
 
     suspicions: list[Suspicion] = field(default_factory=list)
     innocent: dict[str, Innocence] = field(default_factory=dict)
+    rooms: dict[str, Series] = field(default_factory=dict)
+    """The measure that leaves room under a lowered limit, by the change that is innocent for that."""
 
     @property
     def convicted(self) -> Suspicion | None:
@@ -62,6 +68,8 @@ class Suspects:
         if not self.suspicions or self.suspicions[0].score < CONVICTING:
             return None
         first, *others = self.suspicions
+        if first.contested:
+            return None
         return None if any(other.score > first.score - MARGIN for other in others) else first
 
 
@@ -81,8 +89,12 @@ def weigh(case: Case, symptoms: Sequence[Symptom], alert_onset: datetime | None,
         diff = read_diff(change.files, change.diff)
         late = alert_onset is not None and change.at > alert_onset + SAMPLING
         found = [] if late else list(chain(*_all_suspicions(case, change, diff, symptoms, reach)))
-        if found:
-            suspects.suspicions.append(max(found, key=lambda one: one.score))
+        biting, rooms = _biting(case, found, diff, reach)
+        if biting:
+            suspects.suspicions.append(max(biting, key=lambda one: (one.score, not one.contested)))
+        elif rooms:
+            suspects.innocent[change.change_id] = Innocence.ROOM
+            suspects.rooms[change.change_id] = rooms[0]
         else:
             suspects.innocent[change.change_id] = Innocence.LATE if late else shape_of(diff)
     suspects.suspicions.sort(key=lambda one: (-one.score, one.change.at))
@@ -100,6 +112,25 @@ def _all_suspicions(
             yield [Suspicion(change, ground.match, ground.effects, Tie(ground.worth), score)]
 
 
+def _biting(case: Case, found: Iterable[Suspicion], diff: Diff, reach: Reach) -> tuple[list[Suspicion], list[Series]]:
+    """Leave out what lowers a limit under which normal use has room, and return the measures that say so.
+
+    Where nothing is measured, another party's failure as early leaves a lowered limit contested.
+    """
+    kept: list[Suspicion] = []
+    rooms: list[Series] = []
+    for one in found:
+        limit = lowered_limit(one.match, diff)
+        room = measured_room(case, one.change, limit, reach) if limit else None
+        if room is not None and room.left:
+            rooms.append(room.series)
+        elif limit and room is None and rival_of(case, one.change, limit[0], one.effects, reach):
+            kept.append(replace(one, contested=True))
+        else:
+            kept.append(one)
+    return kept, rooms
+
+
 def _shipped_together(suspects: Suspects) -> Suspects:
     """Count the same commit deployed to several services once, by its strongest suspicion."""
     seen: set[str] = set()
@@ -111,6 +142,7 @@ def _shipped_together(suspects: Suspects) -> Suspects:
     suspects.suspicions = kept
     for change_id in seen:
         suspects.innocent.pop(change_id, None)
+        suspects.rooms.pop(change_id, None)
     return suspects
 
 

@@ -23,6 +23,7 @@ class Innocence(StrEnum):
     TELEMETRY = "telemetry"
     OTHER_PATH = "other_path"
     UNSEEN = "unseen"
+    ROOM = "room"
 
 
 _FILE_SORTS = (

@@ -10,6 +10,7 @@ from typing import Any
 
 from graph.models.offline.semantic.amounts import moved_values
 from graph.models.offline.semantic.echoes import is_tied
+from graph.models.offline.semantic.headroom import leaves_room
 from graph.models.offline.semantic.reading import SLACK, Deployed, Sign, World
 
 _LESS = re.compile(
@@ -212,6 +213,8 @@ def _claim(claim: str, draft: Mapping[str, Any], conclusion: Mapping[str, Any], 
     change = _the_change(draft, conclusion, world)
     if change is None:
         return "the change is not a cited, live one"
+    if leaves_room(change, world):
+        return "what was in use before has room under the lowered limit"
     near = {str(conclusion.get("component")), *(callee for caller, callee in world.calls if caller == change.service)}
     near |= {caller for caller, callee in world.calls if callee == change.service}
     for name, family in _families("change").items():
