@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from graph.models.offline.environment import Cause, find_causes
 from graph.models.offline.facts import Alert, Case, Series, Source
 from graph.models.offline.reach import Reach, read_reach
-from graph.models.offline.suspects import CONVICTING, MARGIN, Suspects, Suspicion, weigh
+from graph.models.offline.suspects import CONVICTING, MARGIN, NOISE, Suspects, Suspicion, weigh
 from graph.models.offline.symptoms import Symptom, families, read_symptoms
+from graph.models.offline.ties import SAMPLING
 
 _NOT_ILL = ("traffic", "log_volume", "cardinality", "business", "stale")
 """Families that move without anything being wrong."""
@@ -121,17 +122,35 @@ def _decide(result: Assessment) -> None:
 
 
 def _find_first(result: Assessment) -> None:
-    """Find the component that failed first: as spans tell, else the earliest failure that a metric shows."""
+    """Find the component that failed first: as spans tell, else the earliest failure that a metric shows.
+
+    It stays open where several failed at once, or where a measure of a service of which no calls are known moved
+    before: the sources may then be measured all the same.
+    """
     ill = [one for one in result.case.changed_series if _is_ill(one)]
     spans = [(name, source) for name, source in result.case.first_failing if name]
     if result.alert_series is not None:
-        rival = next((one for one in ill if _fails_before(result, one, result.alert_series)), None)
-        first = rival or result.alert_series
-        result.first_failing, result.first_failing_source = first.service, first.source
+        alerting = result.alert_series
+        rival = next((one for one in ill if _fails_before(result, one, alerting)), None)
+        first = rival or alerting
+        begun = next((one for one in ill if one.service == alerting.service), alerting)
+        untold = rival is None and any(_may_have_failed_before(result, one, begun) for one in ill)
+        result.first_failing, result.first_failing_source = None if untold else first.service, first.source
     elif spans:
         result.first_failing, result.first_failing_source = spans[0]
     elif ill:
-        result.first_failing, result.first_failing_source = ill[0].service, ill[0].source
+        tied = [one for one in ill if one.onset and ill[0].onset and one.onset - ill[0].onset < result.case.step]
+        seat = _seat_of(result, {one.service for one in tied})
+        result.first_failing = seat
+        result.first_failing_source = next((one for one in tied if one.service == seat), ill[0]).source
+
+
+def _seat_of(result: Assessment, services: set[str]) -> str | None:
+    """Return who failed first of those that failed at once: the component, else the one whom all others call."""
+    if result.component in services:
+        return result.component
+    found = [name for name in services if services - {name} <= result.reach.upstream_of(name)]
+    return found[0] if len(found) == 1 else None
 
 
 def _is_ill(series: Series) -> bool:
@@ -139,14 +158,27 @@ def _is_ill(series: Series) -> bool:
 
 
 def _fails_before(result: Assessment, one: Series, alerting: Series) -> bool:
-    """Whether a measure turned before the alerting one: clearly, or in the same minute at what the latter calls."""
+    """Whether a measure turned before the alerting one: clearly, or at all where the cause sits.
+
+    In the same moment it did where the cause sits and the alerting service calls it; without calls nothing tells.
+    """
     if one.onset is None or alerting.onset is None or one.service == alerting.service:
         return False
     called = alerting.service in result.reach.upstream_of(one.service)
-    lead = (alerting.onset - one.onset).total_seconds()
+    lead = alerting.onset - one.onset
     if one.service == result.component:
-        return lead >= 60 or (called and lead >= 0)
-    return called and lead >= 60
+        return lead > timedelta(0) or (called and lead == timedelta(0))
+    return called and lead >= SAMPLING
+
+
+def _may_have_failed_before(result: Assessment, one: Series, begun: Series) -> bool:
+    """Whether a measure of the same trouble clearly turned before the alerting service did (`begun`), and no calls tell
+    of where it did."""
+    if one.onset is None or begun.onset is None or one.service == begun.service:
+        return False
+    known = {name for call in result.reach.calls for name in call}
+    lead = begun.onset - one.onset
+    return one.service not in known and min(SAMPLING, 2 * result.case.step) <= lead <= NOISE
 
 
 def _find_victims(result: Assessment) -> None:

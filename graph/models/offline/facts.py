@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import gcd
 
 from graph.models.offline.lines import Line
 from graph.models.offline.transcript import Observation
@@ -118,6 +119,13 @@ class Case:
         """The series that left their baseline, earliest first."""
         moved = [one for one in self.series if one.direction in ("UP", "DOWN") and one.onset is not None]
         return sorted(moved, key=lambda one: (one.onset, one.service, one.metric))
+
+    @property
+    def step(self) -> timedelta:
+        """How far apart the samples of the measures are, as their times tell; a minute at most."""
+        lines = [one.source.line for one in self.series]
+        moments = [line.time(key) for line in lines for key in ("onset", "extreme_at")]
+        return timedelta(seconds=gcd(60, *(int(one.timestamp()) for one in moments if one)))
 
 
 def read_case(observations: Iterable[Observation]) -> Case:
