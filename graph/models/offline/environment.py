@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
@@ -66,6 +66,12 @@ SURGE = Rule(
     en="incoming traffic rose before anything else did, beyond the present capacity",
     yields=True,
 )
+SURGE_AT_ONCE = replace(
+    SURGE,
+    zh="外来请求量与其他异常同时上升，超出了现有容量",
+    en="incoming traffic rose with everything else, beyond the present capacity",
+)
+"""The same where nothing tells which came first."""
 LARGE = 3.0
 """A rise of demand by this factor explains exhausted capacity by itself."""
 
@@ -98,7 +104,7 @@ def find_causes(case: Case, alert: Alert | None, alert_onset: datetime | None, r
     """Return the causes that the case shows, strongest first. `alert_onset` is when the alerting measure moved."""
     mentions = list(_mentions(case, reach))
     found = [cause for rule in rules() for cause in _find(case, rule, mentions, alert_onset)]
-    demand = exogenous_demand(case, reach)
+    demand = exogenous_demand(case, reach, alert.service if alert else None)
     if demand is not None:
         found.append(_surge(demand))
     limit = alert_onset + _EARLY if alert_onset else (alert.at if alert else None)
@@ -159,7 +165,7 @@ def _surge(demand: Demand) -> Cause:
     first = demand.series
     assert first.onset is not None  # noqa: S101 - demand is told by series that moved
     return Cause(
-        rule=SURGE,
+        rule=SURGE if demand.led else SURGE_AT_ONCE,
         service=first.service,
         at=first.onset,
         shown=(),

@@ -1,7 +1,7 @@
 """Requests that come in and requests that go out: demand from outside, and load that our own code makes of it."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from graph.models.offline.facts import Case, Series
@@ -28,16 +28,21 @@ _OUTBOUND = re.compile(
 )
 _FAILING = re.compile(r"error|fail|5xx|4xx|429|reject|drop|timeout", re.IGNORECASE)
 _RISE = 2.0
+_LOUD = {"WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "SEVERE", "ALERT", "EMERGENCY"}
 
 
 @dataclass(frozen=True)
 class Demand:
-    """Requests that rose at an outermost service before anything was ill: by `factor`, at `services` services."""
+    """Requests that rose at an outermost service, not after anything was ill: by `factor`, at `services` services.
+
+    `led`: whether they rose before anything else did, by more than the step of the samples.
+    """
 
     series: Series
     suffering: Series
     factor: float
     services: int
+    led: bool
 
 
 def is_inbound(series: Series) -> bool:
@@ -45,24 +50,47 @@ def is_inbound(series: Series) -> bool:
     return bool(_RATE.search(series.metric)) and not _NOT_INBOUND.search(series.metric)
 
 
-def exogenous_demand(case: Case, reach: Reach) -> Demand | None:
+def exogenous_demand(case: Case, reach: Reach, alerting: str | None) -> Demand | None:
     """Return the demand that rose from outside, or None.
 
     What a service sends or opens is the work of its code; and where the service itself, or one that it doesn't call,
-    has as many requests as ever, the rise was made inside.
+    has as many requests as ever, the rise was made inside. Of several services whose requests rose at once the
+    `alerting` one is meant, else the one that all others are called by; where neither tells, nothing is said.
     """
     moved = case.changed_series
     risen = [series for series in moved if is_inbound(series) and _factor(series) >= _RISE]
     outer = [series for series in risen if not (reach.callers(series.service) & {one.service for one in moved})]
-    if not outer:
-        return None
-    first = outer[0]
+    first = _entry(case, outer, reach, alerting)
     ills = [one for one in moved if one not in risen and not _NOT_ILL.search(one.metric)]
-    if first.onset is None or not ills or any(one.onset is not None and one.onset < first.onset for one in ills):
+    if first is None or not ills or any(_before(one, outer[0]) for one in ills):
         return None
     if _steady_elsewhere(case, reach, first.service):
         return None
-    return Demand(first, ills[0], _factor(first), len({one.service for one in risen}))
+    suffering = next((one for one in ills if one.service == first.service), ills[0])
+    return Demand(first, suffering, _factor(first), len({one.service for one in risen}), _led(case, first, ills))
+
+
+def _before(one: Series, other: Series) -> bool:
+    return one.onset is not None and other.onset is not None and one.onset < other.onset
+
+
+def _entry(case: Case, outer: Sequence[Series], reach: Reach, alerting: str | None) -> Series | None:
+    """Return the series of the service where the demand came in, of those that rose within one step of the samples."""
+    tied = [one for one in outer if one.onset and outer[0].onset and one.onset - outer[0].onset <= case.step]
+    names = {one.service for one in tied}
+    for name in (alerting, *sorted(names)):
+        if name in names and (name == alerting or all(name in reach.upstream_of(one) for one in names - {name})):
+            return next(one for one in tied if one.service == name)
+    return None
+
+
+def _led(case: Case, first: Series, ills: Iterable[Series]) -> bool:
+    """Whether the requests rose before any measure moved and any error came up, by more than one step."""
+    moments = [one.onset for one in ills]
+    moments += [one.first_seen for one in case.signatures if one.severity in _LOUD and one.status == "NEW"]
+    moments += [one.at for one in case.spans]
+    begun = first.onset
+    return begun is not None and all(at - begun > case.step for at in moments if at is not None)
 
 
 def _factor(series: Series) -> float:

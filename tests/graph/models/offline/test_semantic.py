@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 import graph.models.offline as offline
 from graph.models.offline import OfflineSemanticGuard
 from graph.models.offline.assessment import assess
-from graph.models.offline.environment import SURGE, rules
+from graph.models.offline.environment import SURGE, SURGE_AT_ONCE, rules
 from graph.models.offline.facts import read_case
 from graph.models.offline.mechanisms import mechanisms
 from graph.models.offline.report import write_draft
@@ -221,9 +221,42 @@ def test_every_phrase_of_the_diagnostician_is_one_that_the_guard_knows() -> None
     for rule in mechanisms():
         assert claimed_families("change", rule.zh), rule.name
         assert claimed_families("change", rule.en), rule.name
-    for cause in (*rules(), SURGE):
+    for cause in (*rules(), SURGE, SURGE_AT_ONCE):
         assert claimed_families("cause", cause.zh), cause.name
         assert claimed_families("cause", cause.en), cause.name
+
+
+LIMITS = [
+    (
+        "maximum-pool-size: 50",
+        "maximum-pool-size: 40",
+        "connection_pool_used_ratio",
+        (0.2, 0.9),
+        "Connection pool is full",
+    ),
+    ("maximum-pool-size: 50", "maximum-pool-size: 40", "db_connections_active", (9, 38), "Connection pool is full"),
+    ("read-timeout: 3000ms", "read-timeout: 2s", "http_server_duration_p95_seconds", (0.4, 2.4), "read timed out"),
+    ("read-timeout: 3s", "read-timeout: 2000ms", "http_server_duration_p99_ms", (400, 2400), "read timed out"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "metric", "baselines", "text"), LIMITS)
+def test_a_lowered_limit_above_normal_use_is_not_supported_as_a_cause(
+    old: str, new: str, metric: str, baselines: tuple[float, float], text: str
+) -> None:
+    fault: dict[str, Any] = {
+        "service": "payment",
+        "file": "payment/app.yml",
+        "diff": [f"-{old}", f"+{new}"],
+        "metrics": ["payment connection_pool_pending UP 0 41 1", "payment request_timeouts_total UP 0 300 1"],
+        "logs": [f"1 payment ERROR HikariPool: {text}"],
+    }
+    unmeasured = assess(read_case(observations(fault)), "payment")
+    draft = json.loads(write_draft(unmeasured, "en"))
+    assert verdict(draft, evidence(fault)) == "SUPPORTED"
+    for baseline, said in zip(baselines, ("UNSUPPORTED", "SUPPORTED"), strict=True):
+        measured = {**fault, "metrics": [f"payment {metric} UP {baseline} {baseline * 1.1} 1", *fault["metrics"]]}
+        assert verdict(draft, evidence(measured)) == said
 
 
 def test_the_guard_shares_no_code_with_the_diagnostician() -> None:
