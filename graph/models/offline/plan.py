@@ -20,7 +20,7 @@ def next_question(transcript: Transcript, tools: Mapping[str, Mapping[str, Any]]
     """Return the next question, or None where there is nothing more to ask.
 
     `tools` maps the name of each bound tool to the JSON schema of its arguments. Questions that were answered, or
-    refused for good, aren't asked again; an error that may pass is tried once more.
+    refused for good, aren't asked again; the first error that may pass in a run is tried once more.
     """
     if transcript.stopped or not _may_ask(transcript):
         return None

@@ -33,17 +33,19 @@ def budget_is_left(transcript: Transcript) -> bool:
 def closed_questions(transcript: Transcript) -> set[str]:
     """Return the keys of the questions that were answered, or refused for good.
 
-    An error that may pass leaves its question open once; a request that had no effect leaves it open.
+    The first error that may pass leaves its question open; from the second one on, of whatever tool, nothing is asked
+    again: several sources that fail don't come back within a run, and asking each twice only uses up its budget. A
+    request that had no effect leaves its question open.
     """
     closed: set[str] = set()
-    failed: set[str] = set()
+    failed: list[str] = []
     for request, answer in zip(transcript.requests, transcript.answers, strict=True):
         key = Question(request.tool, request.arguments).key
         code = answer.get("code")
         if code in _WITHOUT_EFFECT:
             continue
-        if code in _PASSING and key not in failed:
-            failed.add(key)
+        if code in _PASSING:
+            failed.append(key)
         else:
             closed.add(key)
-    return closed
+    return closed | set(failed) if len(failed) > 1 else closed

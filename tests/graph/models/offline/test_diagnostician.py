@@ -159,6 +159,18 @@ def test_an_error_that_may_pass_is_tried_once_more() -> None:
     assert talk.request()["name"] != first
 
 
+@pytest.mark.parametrize("code", ["BACKEND_UNAVAILABLE", "BACKEND_TIMEOUT"])
+def test_where_all_sources_fail_one_question_alone_is_tried_twice_and_the_run_ends_by_itself(code: str) -> None:
+    talk = Talk()
+    asked = []
+    while talk.ask().tool_calls:
+        asked.append(talk.request()["name"])
+        talk.answer({"type": "ERROR", "code": code})
+    assert len(asked) == len(set(asked)) + 1
+    assert len(asked) < MAX_CALLS
+    assert json.loads(str(talk.ask().content))["conclusion"] is None
+
+
 def test_a_source_that_is_missing_is_asked_once() -> None:
     talk = Talk()
     first = talk.request()["name"]
