@@ -31,11 +31,13 @@ _WHOLE = 1.5
 
 _SHARE = re.compile(r"(?<![a-z])ratio|utili[sz]ation|saturation|percent|pct|share", re.IGNORECASE)
 _PERCENT = re.compile(r"percent|pct", re.IGNORECASE)
+_USAGE = re.compile(r"usage", re.IGNORECASE)
+"""May be a count as well as a share: then the larger of the two counts."""
 _TAIL = re.compile(r"p9[5-9]|p999?|q9[5-9]|9[5-9](th|\b)|(^|_)max(_|$)", re.IGNORECASE)
 _SUBJECTS = tuple(
     re.compile(rf"(?<![a-z])({words})", re.IGNORECASE)
     for words in (
-        r"db|database|sql|jdbc|hikari|data_?source|pg|postgres|mysql|mongo",
+        r"db|database|statement|sql|jdbc|hikari|data_?source|pg|postgres|mysql|mongo",
         r"redis|lettuce|jedis|memcache",
         r"https?|grpc|rest|upstream",
         r"kafka|rabbit|amqp|nats|pulsar",
@@ -159,12 +161,20 @@ def _needed(kind: Kind, series: Series, old: float) -> float | None:
     if _SHARE.search(series.metric):
         if kind.name == "timeout":
             return None
-        percent = _PERCENT.search(series.metric) or max(baseline, series.extreme or 0.0) > _WHOLE
-        return NEEDED * old * (baseline / 100 if percent else baseline)
+        return NEEDED * old * _as_share(series)
     amount = amount_in(series.metric, baseline, kind.unit)
     if amount is None:
         return None
+    if not kind.unit and _USAGE.search(series.metric):
+        amount = max(amount, old * _as_share(series))
     return amount * (NEEDED_OF_MEAN if kind.name == "timeout" and not _TAIL.search(series.metric) else NEEDED)
+
+
+def _as_share(series: Series) -> float:
+    """Return a baseline as a share of one: what is named percent, or is larger than any share, is told in percent."""
+    baseline = series.baseline or 0.0
+    percent = _PERCENT.search(series.metric) or max(baseline, series.extreme or 0.0) > _WHOLE
+    return baseline / 100 if percent else baseline
 
 
 def _limit_amount(kind: Kind, value: Value, line: str) -> float | None:

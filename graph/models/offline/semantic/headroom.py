@@ -64,6 +64,7 @@ def _has_room(old: str, new: str, baselines: list[tuple[str, float, float]]) -> 
 
 def _taken(measure: tuple[str, float, float], limit: float) -> float:
     metric, baseline, extreme = measure
-    if not _SHARE.search(metric):
-        return baseline
-    return limit * (baseline / 100 if max(baseline, extreme) > _WHOLE else baseline)
+    share = limit * (baseline / 100 if max(baseline, extreme) > _WHOLE else baseline)
+    if _SHARE.search(metric):
+        return share
+    return max(baseline, share) if "usage" in metric else baseline

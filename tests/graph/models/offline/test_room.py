@@ -42,6 +42,9 @@ def convicted(result: Assessment) -> bool:
         (POOL, "payment connection_pool_usage_percent UP 20 100 1", False),
         (POOL, "payment db_connections_active UP 11 40 1", False),
         (POOL, "payment db_connections_active UP 39 40 1", True),
+        (POOL, "payment connection_pool_usage UP 0.9 1 1", True),
+        (POOL, "payment connection_pool_usage UP 90 100 1", True),
+        (POOL, "payment connection_pool_usage UP 8 40 1", False),
         (POOL, "payment redis_pool_in_use UP 3 9 1", False),
         ((POOL[0], "  maximum-pool-size: 5"), "payment connection_pool_used_ratio UP 0.2 1 1", True),
     ],
@@ -106,6 +109,23 @@ def test_memory_is_compared_with_the_use_of_the_very_limit(change: tuple[str, st
         change, [measure, SICK], ["1 payment ERROR java.lang.OutOfMemoryError: Java heap space, OOMKilled"]
     )
     assert convicted(result) is bites
+
+
+def test_what_is_of_another_thing_measures_nothing() -> None:
+    database = ("  datasource.max-pool-size: 50", "  datasource.max-pool-size: 40")
+    assert convicted(assessed(database, ["payment redis_pool_in_use UP 3 9 1", FULL, SICK], [POOL_ERROR]))
+    statement = ("  statement-timeout: 3000ms", "  statement-timeout: 2500ms")
+    said = "1 payment ERROR canceling statement: statement timeout after 2500 ms"
+    assert convicted(assessed(statement, ["payment http_server_duration_p99_ms UP 440 4700 1", SICK], [said]))
+    other = ["order connection_pool_used_ratio UP 0.2 1 1", "order http_server_duration_p99_ms UP 44 4700 1", SICK]
+    assert convicted(assessed(TIMEOUT, other, [CUT_OFF]))
+
+
+def test_a_session_or_probe_that_may_take_less_is_no_call_that_is_cut_off() -> None:
+    measured = ["payment http_server_duration_p99_ms UP 440 4700 1", SICK]
+    for setting in ("session-timeout", "heartbeat-timeout", "timeoutSeconds"):
+        diff = (f"  {setting}: 30s", f"  {setting}: 3s")
+        assert GUILTY not in assessed(diff, measured, [CUT_OFF]).suspects.rooms
 
 
 def test_without_a_measure_the_verdict_stays() -> None:
