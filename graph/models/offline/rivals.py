@@ -10,7 +10,8 @@ from graph.models.offline.symptoms import Symptom
 from graph.models.offline.ties import SAMPLING
 
 _HOST = re.compile(
-    r"(?:\b(?:from|to|calling|call|upstream|host|peer|by|provider|endpoint)\b[\s=:\"']*(?:https?://)?|https?://)"
+    r"(?:\b(?:from|to|calling|call|upstream|host|peer|by|provider|endpoint)\b[\s=:\"']*(?:https?://)?|https?://"
+    r"|(?:peer\.[\w.]+|server\.address|host(?:name)?|address)=)"
     r"(?P<host>(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*[a-z])",
     re.IGNORECASE,
 )

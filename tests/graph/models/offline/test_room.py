@@ -6,7 +6,9 @@ import pytest
 
 from graph.models.offline.assessment import Assessment, assess
 from graph.models.offline.facts import read_case
+from graph.models.offline.reach import Reach
 from graph.models.offline.report import write_draft
+from graph.models.offline.rivals import names_another
 from graph.models.offline.verdicts import Innocence
 from tests.graph.models.offline.faults import GUILTY, observations
 
@@ -152,6 +154,23 @@ def test_a_limit_below_normal_use_is_convicted_beside_a_failing_provider() -> No
 def test_a_caller_that_sees_the_changed_service_fail_is_no_rival() -> None:
     caller = "1 order ERROR POST http://payment:8080/pay failed: status 503"
     assert convicted(assessed(POOL, [FULL, SICK], [POOL_ERROR, caller]))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("503 Service Unavailable from api.bankco.example after 3306 ms", True),
+        ("GET https://api.bankco.example/v1 answered 502", True),
+        ("charge http.status_code=503 server.address=api.bankco.example", True),
+        ("ledger answered 503", True),
+        ("order: POST http://payment:8080/pay failed: status 503", False),
+        ("java.net.ConnectException: connection refused exception.type=java.net.ConnectException", False),
+        ("503 Service Unavailable", False),
+    ],
+)
+def test_another_party_is_an_outside_host_or_a_service_that_does_not_call_it(text: str, named: bool) -> None:
+    services = frozenset({"order", "payment", "ledger"})
+    assert names_another(text, "payment", Reach(frozenset({("order", "payment")}), services)) is named
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
