@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from examples.live import watching
 from examples.live.processes import fetch, free_port, until
+from tests.live.pasted import run
 from tests.live.servers.alertmanager import Gauge, start_alertmanager, start_gauge
 from tests.live.servers.prometheus import needs
 from tests.tools.live.conformance import Conformance, ask
@@ -116,6 +117,17 @@ async def test_prometheus_itself_tells_the_same_alert(watched: Watched) -> None:
     assert head.split(" fired_at=")[0] == alertmanagers.content[0].split(" fired_at=")[0]
     moments = [datetime.fromisoformat(one.content[0].split("fired_at=")[1].split()[0]) for one in (own, alertmanagers)]
     assert abs(moments[0] - moments[1]) <= timedelta(seconds=3)
+
+
+@pytest.mark.parametrize("service", [None, "stock", "sTock"])
+async def test_what_is_pasted_finds_the_alert_in_either_server(watched: Watched, service: str | None) -> None:
+    scope = {} if service is None else {"service": service}
+    for kind in ("alertmanager", "prometheus"):
+        sources = watched.sources(kind)
+        (tool,) = tools_of(sources)
+        told = run(tool.paste(scope), ALERTMANAGER_URL=watched.alertmanager, PROMETHEUS_URL=watched.prometheus)
+        assert ALERT in told
+        await sources[kind].close()
 
 
 async def test_of_both_servers_the_alert_is_told_once(watched: Watched) -> None:

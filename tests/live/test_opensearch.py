@@ -13,6 +13,7 @@ import pytest
 from pydantic import SecretStr
 from typing_extensions import override
 
+from tests.live.pasted import run
 from tests.live.servers.answering import Request, Response, answering
 from tests.tools.live.conformance import INCIDENT as CONFORMANT
 from tests.tools.live.conformance import LIMIT, TOKEN, HttpConformance
@@ -83,6 +84,32 @@ def told(cluster: str) -> str:
     """An index of the incident that every backend is told."""
     fill(cluster, "told-1", map(as_ecs, incident()), ECS)
     return "told-*"
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("find_log_signatures", {}),
+        ("find_log_signatures", {"service": "stock"}),
+        ("search_logs", {"service": "stock", "severity": "ERROR"}),
+        ("search_logs", {"service": "stock", "contains": "exhausted after"}),
+    ],
+)
+@pytest.mark.parametrize("known", [False, True])
+async def test_what_is_pasted_finds_records(
+    cluster: str, told: str, name: str, given: dict[str, str], known: bool
+) -> None:
+    scope = {**given, "start": iso_utc(AS_OF - timedelta(hours=3)), "end": iso_utc(UNTIL)}
+    async with opensearch(cluster, told) as source:
+        if known:
+            await source.known("stock", UNTIL)
+        tool = next(tool for tool in tools_of({"es": source}) if tool.name == name)
+        found = json.loads(run(tool.paste(scope), ELASTICSEARCH_URL=cluster))["hits"]["hits"]
+    assert found
+    records = [hit["_source"] for hit in found]
+    assert all(one["service"]["name"] == "stock" or "service" not in given for one in records)
+    assert all(one["log"]["level"].upper() == given.get("severity", one["log"]["level"].upper()) for one in records)
+    assert all(scope["start"] <= one["@timestamp"] < scope["end"] for one in records)
 
 
 @pytest.mark.parametrize(

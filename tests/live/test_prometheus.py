@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.live.pasted import run
 from tests.live.servers.metrics_questions import MetricsQuestions
 from tests.live.servers.prometheus import Samples, backfill, start_prometheus
 from tests.live.servers.shop_metrics import AS_OF, shop_series
@@ -33,6 +34,42 @@ async def source(address: str) -> AsyncIterator[Prometheus]:
     opened = PrometheusSettings(url=address).open("prometheus")
     yield opened
     await opened.close()
+
+
+def found(pasted: str, address: str) -> str:
+    """Run what is pasted; each command must find something."""
+    told = [run(line, PROMETHEUS_URL=address) for line in pasted.splitlines()]
+    assert told
+    assert all("@[" in one for one in told)
+    return "\n".join(told)
+
+
+@pytest.mark.parametrize("metric", [None, "errors", "latency", "jvm heap", "p95"])
+async def test_what_is_pasted_of_a_service_runs_before_and_after_the_server_was_asked(
+    source: Prometheus, address: str, metric: str | None
+) -> None:
+    tool, _ = tools_of({"prometheus": source})
+    arguments = tool.arguments.model_validate({"service": "Checkout", "metric": metric, "start": None, "end": None})
+    scope = tool.normalize(arguments, INCIDENT)
+    before = tool.paste(scope)
+    if metric in {None, "jvm heap"}:
+        assert "jvm_memory_used_bytes" in found(before, address)
+    await tool.collect(scope, arguments, INCIDENT)
+    after = tool.paste(scope)
+    found(after, address)
+    assert after != before
+    assert all('application="checkout"' in line for line in after.splitlines())
+
+
+async def test_what_is_pasted_of_a_service_without_a_signal_of_its_own_names_its_metrics(
+    source: Prometheus, address: str
+) -> None:
+    tool, _ = tools_of({"prometheus": source})
+    scope = {"service": "payment", "start": "2026-09-08T04:02:00Z", "end": "2026-09-08T07:17:00Z"}
+    scope |= tool.normalize(
+        tool.arguments.model_validate({"service": "payment", "metric": None, "start": None, "end": None}), INCIDENT
+    )
+    assert "http_server_request_duration_seconds" in found(tool.paste(scope), address)
 
 
 class TestPrometheus(MetricsQuestions):

@@ -1,5 +1,7 @@
 """Alertmanager, API v2: https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml"""
 
+from typing import ClassVar
+
 from typing_extensions import override
 
 from tools.base import SourceFailure
@@ -13,6 +15,8 @@ _ALL = {"active": "true", "silenced": "true", "inhibited": "true", "unprocessed"
 
 class Alertmanager(AlertSource):
     """One Alertmanager. It forgets what is resolved: it can't tell what fired earlier."""
+
+    command: ClassVar[str] = 'amtool alert query -o extended --alertmanager.url="$ALERTMANAGER_URL"'
 
     @override
     async def firing(self) -> Firing:

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import ClassVar
 
 from typing_extensions import override
 
@@ -36,6 +37,9 @@ class Firing:
 
 class AlertSource(Source):
     """A backend that tells which alerts fire now."""
+
+    command: ClassVar[str]
+    """What a person runs to see them, with all their labels."""
 
     def __init__(self, name: str, transport: Transport, service_labels: tuple[str, ...]) -> None:
         self.name = name

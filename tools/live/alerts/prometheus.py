@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
@@ -18,6 +18,8 @@ from tools.vocabulary import SourceError
 
 class PrometheusAlerts(AlertSource):
     """The rules of one Prometheus. They carry what Alertmanager isn't told: the expression and the value."""
+
+    command: ClassVar[str] = """promtool query instant "$PROMETHEUS_URL" 'ALERTS{alertstate="firing"}'"""
 
     @override
     async def firing(self) -> Firing:

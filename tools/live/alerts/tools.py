@@ -1,5 +1,6 @@
 """`get_alerts` over live backends."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -13,6 +14,7 @@ from tools.frozen.scopes import named
 from tools.live.alerts.firing import AlertSource, Firing
 from tools.live.alerts.records import Alert
 from tools.live.fanout import Gathered, ask_all
+from tools.live.pasting import lines
 from tools.live.vouching import ServiceCheck, require_vouched
 from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Scope
 from tools.windows import LOOK_AHEAD, LOOK_BACK
@@ -82,8 +84,9 @@ class LiveAlertsTool(EvidenceTool):
 
     @override
     def paste(self, scope: Scope) -> str:
-        matcher = f""" 'service=~"(?i){_escaped(scope["service"])}"'""" if "service" in scope else ""
-        return f"amtool alert query{matcher}"
+        # Whichever label names the service, and however: it stands in the line.
+        of = f" | grep -i -F -e {shlex.quote(scope['service'])}" if "service" in scope else ""
+        return lines(f"{source.command}{of}" for source in self._sources.values())
 
     async def _known(
         self, asked: str | None, alerts: Sequence[Alert], gathered: Gathered[Firing], incident: IncidentContext
@@ -144,7 +147,3 @@ def _remarked(evidence: Evidence, gathered: Gathered[Firing], incident: Incident
     absent = evidence.status is EvidenceStatus.NO_EVIDENCE
     truncated = evidence.truncated or partial or (past and absent)
     return evidence.model_copy(update={"notes": notes, "truncated": truncated})
-
-
-def _escaped(service: str) -> str:
-    return "".join(f"\\{one}" if one in r"\.+*?()[]{}|^$\"'" else one for one in service)

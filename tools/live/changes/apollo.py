@@ -107,7 +107,8 @@ class ApolloSource(ChangeSource):
     def paste(self, scope: Scope) -> str:
         names = self._namespaces or ("application",)
         return "\n".join(
-            f"GET {self._path(app)}/{quote(name, safe='')}/releases/active?page=0&size={PAGE}"
+            f'curl -H "Authorization: $APOLLO_TOKEN" '
+            f'"$APOLLO_URL{self._path(app)}/{quote(name, safe="")}/releases/active?page=0&size={PAGE}"'
             for app in self._apps
             for name in names
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, ClassVar
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 from typing_extensions import override
 
@@ -161,10 +161,23 @@ class NacosSource(ChangeSource):
 
     @override
     def paste(self, scope: Scope) -> str:
+        """Return what lists the history of the configurations that were named, else the configurations."""
         dialect = self._dialect
-        fixed = "".join(f"{key}={value}&" for key, value in dialect.history_list.items())
-        named = f"dataId=<dataId>&{dialect.group}={DEFAULT_GROUP}&{dialect.namespace}={quote(self._namespace)}"
-        return f"GET {dialect.list_path}?{fixed}{named}&pageNo=1&pageSize={PAGE}"
+        page = {"pageNo": 1, "pageSize": PAGE}
+        space = {dialect.namespace: self._namespace or ("public" if dialect.wrapped else "")}
+        asked: list[tuple[str, Mapping[str, object]]] = [
+            (
+                dialect.list_path,
+                {**dialect.history_list, "dataId": one.data_id, dialect.group: one.group, **space, **page},
+            )
+            for one in self._configs
+        ]
+        every: Mapping[str, object] = {"search": "accurate", "dataId": "", dialect.group: "", **space, **page}
+        asked = asked or [(dialect.configs, space if dialect.wrapped else every)]
+        return "\n".join(
+            f'curl -H "Authorization: Bearer $NACOS_TOKEN" "$NACOS_URL{path}?{urlencode(params)}"'
+            for path, params in asked
+        )
 
     def _service(self, config: Config) -> str | None:
         """Whose a configuration is: by the settings, else its application, else its name up to profile and ending."""

@@ -16,6 +16,7 @@ from tools.live.changes.joining import with_carried
 from tools.live.changes.records import Recorded, as_documents, joined
 from tools.live.changes.source import ChangeSource, window_of
 from tools.live.fanout import Gathered, ask_all
+from tools.live.pasting import lines
 from tools.live.spool import spooled
 from tools.live.vouching import ServiceCheck, require_vouched
 from tools.names import near
@@ -106,7 +107,10 @@ class LiveListChangesTool(EvidenceTool):
 
     @override
     def paste(self, scope: Scope) -> str:
-        return "\n".join(source.paste(scope) for source in _tellers(self._sources, scope).values())
+        try:
+            return _pasted(_tellers(self._sources, scope), scope)
+        except SourceFailure:
+            return ""
 
 
 class LiveGetChangeTool(EvidenceTool):
@@ -153,7 +157,11 @@ class LiveGetChangeTool(EvidenceTool):
 
     @override
     def paste(self, scope: Scope) -> str:
-        return "\n".join(source.paste(scope) for source in self._sources.values())
+        return _pasted(self._sources, scope)
+
+
+def _pasted(sources: Mapping[str, ChangeSource], scope: Scope) -> str:
+    return lines(query for source in sources.values() for query in source.paste(scope).splitlines())
 
 
 class _Spool(Database):

@@ -11,9 +11,11 @@ from typing_extensions import override
 
 from tools.base import SourceFailure
 from tools.canonical import fold
-from tools.live.logs.records import MESSAGE_FIELDS, SPELLINGS, UNLEVELLED, LogRecord, name_of, record_of, severity_of
-from tools.live.logs.searching import Condition, condition_of, counting, named, quoted, spelled
+from tools.live.logs.pasting import narrowed, spellings_of
+from tools.live.logs.records import MESSAGE_FIELDS, UNLEVELLED, LogRecord, name_of, record_of, severity_of
+from tools.live.logs.searching import Condition, condition_of, counting, named, quoted
 from tools.live.logs.source import Bound, Count, Counts, Known, LogQuestion, LogSource, Records
+from tools.live.pasting import whole
 from tools.live.source import Probe
 from tools.live.transport import Transport
 from tools.vocabulary import SourceError
@@ -175,8 +177,19 @@ class CloudLogs(LogSource):
 
     @override
     def paste(self, question: LogQuestion) -> str:
-        condition = self._condition(question, spelled(SPELLINGS))
-        return condition.text if condition else "*"
+        """Return a command of the service's own client: with all severities asked for, else without their names."""
+        told = [one for one in sorted(self._levels) if severity_of(one) in (question.severities or ())]
+        window = Window.of(question.start, question.end)
+        conditions = (
+            self._condition(one, levels)
+            for levels in (told or spellings_of(question.severities), None)
+            for one in narrowed(question)
+        )
+        return whole(self._command(one.text if one else "*", window) for one in conditions)
+
+    @abstractmethod
+    def _command(self, condition: str, window: Window) -> str:
+        """Return a command that shows what a condition finds."""
 
     def _condition(self, question: LogQuestion, levels: Iterable[str] | None = None) -> Condition | None:
         fields = self._fields

@@ -6,6 +6,7 @@ with status 200.
 """
 
 import json
+import shlex
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -85,6 +86,11 @@ class Cls(CloudLogs):
             yield Page(rows, last=over, complete=not stuck)
             if over or stuck:
                 return
+
+    @override
+    def _command(self, condition: str, window: Window) -> str:
+        asked = f"--From {window.start_ms} --To {window.end_ms - 1} --SyntaxRule 1 --Query {shlex.quote(condition)}"
+        return f'tccli cls SearchLog --TopicId "$CLS_TOPIC_ID" {asked}'
 
     @override
     async def _clock(self) -> datetime | None:

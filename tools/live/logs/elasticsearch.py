@@ -15,6 +15,7 @@ from urllib.parse import quote
 from typing_extensions import override
 
 from tools.base import SourceFailure
+from tools.canonical import fold
 from tools.live.logs.es_answers import (
     REFUSALS,
     ExpensiveRefused,
@@ -27,6 +28,7 @@ from tools.live.logs.es_answers import (
 )
 from tools.live.logs.es_fields import Fields, fields_of, wanted
 from tools.live.logs.es_query import MAX_SERVICES, counting, knowing, of_phrase, question_query
+from tools.live.logs.pasting import elasticsearch_command
 from tools.live.logs.records import LogRecord
 from tools.live.logs.source import Counts, Known, LogQuestion, LogSource, Phrase, Records
 from tools.live.source import Probe
@@ -56,6 +58,7 @@ class Elasticsearch(LogSource):
         self._settings = settings
         self._path = "/" + quote(settings.index, safe="*,-.:_")
         self._fields: tuple[float, Fields] | None = None
+        self._spelled: dict[str, str] = {}
         self._costly = True
 
     @override
@@ -65,7 +68,9 @@ class Elasticsearch(LogSource):
             return Known(())
         period = question_query(LogQuestion(until - KNOWN_FOR, until), fields)
         body = {"size": 0, "query": period, "aggs": knowing(asked, fields.service)}
-        return known_of(await self._search(body), MAX_SERVICES)
+        known = known_of(await self._search(body), MAX_SERVICES)
+        self._spelled = {fold(name): name for name in known.names}
+        return known
 
     @override
     async def counts(self, question: LogQuestion, slices: int) -> Counts:
@@ -114,16 +119,9 @@ class Elasticsearch(LogSource):
 
     @override
     def paste(self, question: LogQuestion) -> str:
-        """Return a query in the words of Kibana's and OpenSearch Dashboards' search bar; the window is set there."""
-        parts = [f"{self._settings.time_fields[0]} >= {_quoted(question.start.isoformat())}"]
-        parts.append(f"{self._settings.time_fields[0]} < {_quoted(question.end.isoformat())}")
-        if question.services:
-            parts.append(_one_of(self._settings.service_fields[0], question.services))
-        if question.severities:
-            parts.append(_one_of(self._settings.level_fields[0], sorted(question.severities)))
-        if question.contains:
-            parts.append(f"{self._settings.message_fields[0]}: {_quoted(question.contains)}")
-        return " and ".join(parts)
+        """Return a search by URI, as curl asks it."""
+        spelled = next((self._spelled[fold(name)] for name in question.services if fold(name) in self._spelled), None)
+        return elasticsearch_command(question, self._path[1:], self._fields[1] if self._fields else None, spelled)
 
     @override
     async def probe(self) -> Probe:
@@ -196,12 +194,3 @@ def _each(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     except (KeyError, TypeError):
         pass
     raise SourceFailure(SourceError.SOURCE_UNREADABLE)
-
-
-def _one_of(name: str, values: Sequence[str]) -> str:
-    return f"{name}: ({' or '.join(map(_quoted, values))})"
-
-
-def _quoted(text: str) -> str:
-    """A KQL string."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from typing_extensions import override
 
 from tools.base import SourceFailure
+from tools.canonical import fold
 from tools.live.logs.logql import BARE_LEVEL, TOLD_LEVEL, counted, pipeline, selector
 from tools.live.logs.loki_api import Entry, Found, LokiApi, nanoseconds
+from tools.live.logs.pasting import loki_command
 from tools.live.logs.records import TRACE_FIELDS, UNLEVELLED, LogRecord, name_of, record_of, said, severity_of
 from tools.live.logs.source import Bound, Count, Counts, Known, LogQuestion, LogSource, Records, gathered
 from tools.live.source import Probe
@@ -88,9 +90,11 @@ class Loki(LogSource):
 
     @override
     def paste(self, question: LogQuestion) -> str:
-        label = self._label_of.get(question.services[0]) if question.services else None
-        streams = selector(self._settings.selector, label or self._settings.service_labels[0], question.services)
-        return f"{streams} {pipeline(question, self._settings.level_labels, in_lines=False)}".strip()
+        """Return a command of logcli."""
+        asked = {fold(name) for name in question.services[:1]}
+        label = next((label for name, label in self._label_of.items() if fold(name) in asked), None)
+        settings = self._settings
+        return loki_command(question, settings.selector, label or settings.service_labels[0], settings.level_labels)
 
     @override
     async def probe(self) -> Probe:

@@ -17,6 +17,7 @@ from tools.frozen.search import DEFAULT_LIMIT, MAX_LIMIT, SearchTool, answer_sea
 from tools.live.logs.everywhere import Everywhere, asked_of
 from tools.live.logs.records import SEVERITIES, UNLEVELLED, LogRecord
 from tools.live.logs.source import Bound, Count, Counts, LogQuestion, LogSource
+from tools.live.pasting import lines
 from tools.live.spool import spooled
 from tools.vocabulary import Evidence, EvidenceStatus, Provenance, Scope
 
@@ -58,9 +59,9 @@ class LiveSearchTool(SearchTool):
 
     @override
     def paste(self, scope: Scope) -> str:
-        source = next(iter(self._sources.values()))
         services = (scope["service"],) if "service" in scope else ()
-        return source.paste(replace(_question(scope), services=services))
+        question = replace(_question(scope), services=services)
+        return lines(source.paste(question) for source in self._sources.values())
 
 
 def _question(scope: Scope) -> LogQuestion:

@@ -8,7 +8,7 @@ aren't found. What is put into quotes is data: quotes, backslashes and wildcards
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tools.live.logs.records import SPELLINGS, UNLEVELLED, severity_of
+from tools.live.logs.records import UNLEVELLED, severity_of
 from tools.live.logs.source import LogQuestion, Phrase
 
 _SPECIAL = str.maketrans({special: f"\\{special}" for special in '\\"*?'})
@@ -74,11 +74,6 @@ def condition_of(
 def _has_words(text: str) -> bool:
     """Whether a text holds anything but separators, which aren't in any index."""
     return any(map(str.isalnum, text))
-
-
-def spelled(severities: Iterable[str]) -> list[str]:
-    """Return the usual spellings of severities, for a condition that a person reads."""
-    return [one for severity in severities for one in SPELLINGS.get(severity, ())]
 
 
 def _levels(severities: frozenset[str], levels: Iterable[str]) -> tuple[list[str], list[str]]:

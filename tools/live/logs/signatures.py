@@ -17,9 +17,11 @@ from tools.frozen.signatures import MAX_SIGNATURES, SignaturesTool, signature_se
 from tools.live.logs.discovering import FEW, discover
 from tools.live.logs.everywhere import Everywhere, asked_of
 from tools.live.logs.judging import SLICES, Reach
+from tools.live.logs.pasting import GRAVE
 from tools.live.logs.records import LogRecord
 from tools.live.logs.source import Bound, LogQuestion, LogSource, gathered
 from tools.live.logs.telling import Judged, judge, lines_of, tell
+from tools.live.pasting import lines
 from tools.live.spool import spooled
 from tools.vocabulary import Evidence, EvidenceStatus, Provenance, Scope
 
@@ -79,10 +81,10 @@ class LiveSignaturesTool(SignaturesTool):
 
     @override
     def paste(self, scope: Scope) -> str:
-        source = next(iter(self._sources.values()))
         start, end = (moment.replace(tzinfo=UTC) for moment in bounds(scope))
         services = (scope["service"],) if "service" in scope else ()
-        return source.paste(LogQuestion(start, end, services, frozenset({"FATAL", "ERROR", "WARN"})))
+        question = LogQuestion(start, end, services, GRAVE)
+        return lines(source.paste(question) for source in self._sources.values())
 
 
 @dataclass(frozen=True)

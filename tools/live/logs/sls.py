@@ -5,6 +5,7 @@ records by pages of 100, SQL behind a pipe in the query. `x-log-progress: Incomp
 again, would find more. Times are whole seconds, the end excluded.
 """
 
+import shlex
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -71,6 +72,12 @@ class Sls(CloudLogs):
             if last:
                 return
             offset += len(rows)
+
+    @override
+    def _command(self, condition: str, window: Window) -> str:
+        times = _times(window)
+        where = 'aliyunlog log get_log --project="$SLS_PROJECT" --logstore="$SLS_LOGSTORE"'
+        return f"{where} --from_time={times['from']} --to_time={times['to']} --query={shlex.quote(condition)}"
 
     @override
     async def _clock(self) -> datetime | None:

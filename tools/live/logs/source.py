@@ -152,7 +152,10 @@ class LogSource(Source):
 
     @abstractmethod
     def paste(self, question: LogQuestion) -> str:
-        """Return a query that a person can paste into the backend's own page or command line. No I/O."""
+        """Return a command of the backend's own client, or curl; blank where it would be too long.
+
+        Services are folded names here. See `tools.live.pasting`. No I/O.
+        """
 
     async def counts_each(self, question: LogQuestion, phrases: Sequence[Phrase], slices: int) -> tuple[Counts, ...]:
         """Return for each phrase what `counts` says of the records that hold it, too, in the order of `phrases`."""

@@ -1,7 +1,7 @@
 """A question by name, put to one server: a golden signal, an alias or a metric's own name, of one service or of all."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from tools.base import SourceFailure
@@ -19,6 +19,7 @@ from tools.vocabulary import SourceError
 MAX_RAW_NAMES = 60
 """How many metrics of a service are read where no signal of theirs is known."""
 _MAX_TELLING_NAMES = 12
+_MOST_WORTH = 4
 _MAX_SERVICE_LABELS = 4
 _PARTS = ("_bucket", "_sum", "_count")
 
@@ -50,9 +51,15 @@ class _Chosen:
 
     def plan(self, rate: timedelta) -> Plan:
         service = self.place.service if self.place else None
-        bound = Bound(self.by, self.place.value if self.place else None, rate, self.status)
-        query = self.signal.query(self.variant, bound)
+        query = self.signal.query(self.variant, self._bound(rate))
         return Plan(self.signal.name, query, service, self.place.label if self.place else "")
+
+    def worth(self, rate: timedelta) -> tuple[str, ...]:
+        """Return the query, and what says less in fewer words: at last, what its leading metric is."""
+        return (*self.signal.queries(self.variant, self._bound(rate)), self.leading)
+
+    def _bound(self, rate: timedelta) -> Bound:
+        return Bound(self.by, self.place.value if self.place else None, rate, self.status)
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,17 @@ async def _answered(source: Prometheus, question: ByName, chosen: Sequence[_Chos
     sampled = await probe_sampling(source, frame, probed, series=expected)
     plans = [one.plan(sampled.rate) for one in chosen]
     plans += [one.plan(raw_query(one.name, one.matchers, sampled, counter=one.counter)) for one in raw]
-    return await run(source, frame, plans, sampled)
+    return replace(await run(source, frame, plans, sampled), worth=_worth(chosen, raw, sampled.rate))
+
+
+def _worth(chosen: Sequence[_Chosen], raw: Sequence[_Raw], rate: timedelta) -> tuple[tuple[str, ...], ...]:
+    """Return what says most: errors and latency first, each signal's formula and what of it is shorter."""
+    order = {golden: number for number, golden in enumerate(("errors", "latency", "saturation", "traffic", None))}
+    golden: dict[str | None, _Chosen] = {}
+    for one in chosen:
+        golden.setdefault(one.signal.golden, one)
+    first = sorted(golden.values(), key=lambda one: order[one.signal.golden])
+    return (*(one.worth(rate) for one in first), *((one.selector,) for one in raw))[:_MOST_WORTH]
 
 
 async def _chosen(

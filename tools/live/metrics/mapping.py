@@ -17,6 +17,7 @@ from tools.live.metrics.spelling import duration, label_name, string
 
 _DATA = Path(__file__).with_name("mapping.toml")
 _COMPOSED = frozenset({"by", "match", "errors_match", "limit_match", "rate", "scale"})
+_OR_ZERO = " or 0 * "
 _PLACEHOLDER = re.compile(r"\$(\w+)")
 _FIXED_LABEL = re.compile(r"([a-zA-Z_]\w*)\s*(?:=~|!~|!=|=)")
 _SEPARATORS = re.compile(r"[\s_./:-]+")
@@ -65,6 +66,16 @@ class Signal:
 
     def query(self, variant: Variant, bound: "Bound") -> str:
         """Return the signal's PromQL in its one spelling."""
+        return self._filled(self.formula, variant, bound)
+
+    def queries(self, variant: Variant, bound: "Bound") -> tuple[str, ...]:
+        """Return the signal's PromQL and, of a share, two shorter ones: without the zero where nothing failed, and what
+        is shared alone."""
+        failed, filled, rest = self.formula.removeprefix("(").partition(_OR_ZERO)
+        formulas = (failed + rest[rest.rindex(" / ") :], failed) if filled else ()
+        return tuple(self._filled(one, variant, bound) for one in (self.formula, *formulas))
+
+    def _filled(self, formula: str, variant: Variant, bound: "Bound") -> str:
         errors = variant.errors.replace("$status", label_name(bound.status)) if bound.status else ""
         values = {
             **variant.metrics,
@@ -75,8 +86,8 @@ class Signal:
             "rate": duration(bound.rate),
             "scale": repr(variant.scale),
         }
-        formula = self.formula if variant.scale != 1 else self.formula.replace(" * $scale", "")
-        return canonical_query(Template(formula).substitute(values)).text
+        scaled = formula if variant.scale != 1 else formula.replace(" * $scale", "")
+        return canonical_query(Template(scaled).substitute(values)).text
 
 
 @dataclass(frozen=True)

@@ -35,12 +35,14 @@ class Measured:
 @dataclass(frozen=True)
 class Found:
     """What one server found; `until`: where its samples end (seconds since the epoch); `partial` where it, or we, left
-    something out; `notes` in codes."""
+    something out; `notes` in codes; `worth`: what says most, for who asks by hand, each from the fullest form to the
+    shortest."""
 
     series: tuple[Measured, ...] = ()
     until: float = 0.0
     partial: bool = False
     notes: tuple[str, ...] = ()
+    worth: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)

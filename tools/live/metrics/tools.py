@@ -1,7 +1,6 @@
 """`query_metrics` and `query_promql` over live servers of Prometheus' API."""
 
 import asyncio
-import shlex
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -16,13 +15,13 @@ from tools.frozen.scopes import windowed
 from tools.live.fanout import Gathered, ask_all
 from tools.live.metrics.by_name import ByName, ask_by_name
 from tools.live.metrics.by_query import ByQuery, ask_by_query
-from tools.live.metrics.mapping import signal_map
+from tools.live.metrics.pasting import command, commands
 from tools.live.metrics.prometheus import Prometheus
 from tools.live.metrics.promql import canonical_query
 from tools.live.metrics.questions import Found
 from tools.live.metrics.sampling import Frame
-from tools.live.metrics.spelling import selector
 from tools.live.metrics.telling import told
+from tools.live.pasting import whole
 from tools.vocabulary import Evidence, EvidenceKind, EvidenceStatus, Provenance, Scope
 from tools.windows import resolve_window
 
@@ -57,6 +56,7 @@ class LiveMetricsTool(EvidenceTool):
     def __init__(self, sources: Mapping[str, Prometheus]) -> None:
         """`sources`: the opened servers by name, at least one."""
         self._sources = dict(sources)
+        self._worth: dict[tuple[str | None, str | None], tuple[tuple[str, ...], ...]] = {}
 
     @override
     def normalize(self, arguments: MetricsArguments, incident: IncidentContext) -> Scope:
@@ -66,6 +66,9 @@ class LiveMetricsTool(EvidenceTool):
     async def collect(self, scope: Scope, arguments: Any, incident: IncidentContext) -> Evidence:
         question = ByName(scope.get("service"), scope.get("metric"), _frame(scope))
         gathered = await ask_all(self._sources, lambda source: ask_by_name(source, question))
+        worth = next((one.worth for one in gathered.answers.values() if one.worth), ())
+        if worth:
+            self._worth[question.service, question.metric] = worth
         asked = " ".join(str(scope[key]) for key in ("service", "metric") if key in scope) or "any service"
         return await _evidence(gathered, asked, scope)
 
@@ -75,19 +78,10 @@ class LiveMetricsTool(EvidenceTool):
 
     @override
     def paste(self, scope: Scope) -> str:
-        """Return a command that shows the metrics behind a question; the label may have another name than `service`."""
-        asked = signal_map().asked(scope.get("metric"))
-        pattern = "|".join(
-            dict.fromkeys(
-                name
-                for signal in (asked.signals if asked else ())
-                for variant in signal.variants
-                for name in signal.needs(variant) or ()
-            )
-        )
-        name = ("__name__", "=~", pattern) if asked else ("__name__", "=", str(scope["metric"]))
-        service = [("service", "=", str(scope["service"]))] if "service" in scope else []
-        return _pasted(selector(None, [name, *service]), scope)
+        """Return commands that show the errors and the latency as they were asked for; where the source didn't answer,
+        one that shows what there is of the service, whichever label names it."""
+        labels = next(iter(self._sources.values())).service_labels
+        return commands(scope, self._worth.get((scope.get("service"), scope.get("metric")), ()), labels)
 
 
 class PromqlArguments(Arguments):
@@ -136,7 +130,7 @@ class PromqlTool(EvidenceTool):
 
     @override
     def paste(self, scope: Scope) -> str:
-        return _pasted(scope["query"], scope)
+        return whole([command(scope["query"], scope)])
 
 
 def _frame(scope: Scope) -> Frame:
@@ -161,11 +155,6 @@ async def _evidence(gathered: Gathered[Found], asked: str, scope: Scope) -> Evid
             "notes": (*gathered.notes, *evidence.notes),
         }
     )
-
-
-def _pasted(query: str, scope: Scope) -> str:
-    """Return a command; where the server is, only who runs it knows: its address may be private."""
-    return f"promtool query range --start={scope['start']} --end={scope['end']} $PROMETHEUS_URL {shlex.quote(query)}"
 
 
 def tools_of(sources: Mapping[str, Prometheus]) -> tuple[EvidenceTool, ...]:

@@ -18,6 +18,7 @@ from typing_extensions import override
 from tools.base import SourceFailure
 from tools.canonical import fold
 from tools.live.concurrency import in_turns
+from tools.live.pasting import whole
 from tools.live.source import Probe
 from tools.live.traces.jaeger_spans import records_of, warned
 from tools.live.traces.sampling import Brief, Finder, Look, Looked, Sample, Wanted, merged, sampled
@@ -46,6 +47,10 @@ class Jaeger(TraceSource):
 
     type: ClassVar[str] = "jaeger"
 
+    def __init__(self, name: str, transport: Transport, *, patience: float) -> None:
+        super().__init__(name, transport, patience=patience)
+        self._spelled: dict[tuple[str | None, str | None], Target] = {}
+
     @override
     async def probe(self) -> Probe:
         answer = await self._transport.answer("GET", "/api/services")
@@ -56,6 +61,8 @@ class Jaeger(TraceSource):
         known = [str(name) for name in _data(await self._transport.json("GET", "/api/services"))]
         services = _services(known, question)
         targets = await self._targets(services, question)
+        if targets and (question.service or question.operation):
+            self._spelled[question.service, question.operation] = targets[0]
         reading = _Reading(self._transport)
         sample = await _sampled(reading, targets, question)
         if reading.errors and not sample.trace_ids:
@@ -88,10 +95,14 @@ class Jaeger(TraceSource):
 
     @override
     def paste(self, scope: Scope) -> str:
+        """Return a search as curl asks it; the list of services where none is named, as a search needs one."""
         question = TraceQuestion.of(scope)
         looked_for = Look(Wanted.FAILED, question.start, question.end, LIMIT)
-        params = _params((question.service or "<service>", question.operation), looked_for, LIMIT)
-        return f'curl "$JAEGER_URL/api/traces?{urlencode(params)}"'
+        service, operation = self._spelled.get((question.service, question.operation), (question.service, None))
+        targets: list[Target] = [(service, operation), (service, None)] if service else []
+        searches = (urlencode(_params(target, looked_for, LIMIT)) for target in targets)
+        paths = (*(f"traces?{search}" for search in searches), "services")
+        return whole(f'curl "$JAEGER_URL/api/{path}"' for path in paths)
 
 
 class _Reading:

@@ -7,7 +7,8 @@ pages; their spans are asked for apart.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from typing_extensions import override
 from tools.base import SourceFailure
 from tools.canonical import fold
 from tools.live.concurrency import in_turns
+from tools.live.pasting import whole
 from tools.live.source import Probe
 from tools.live.traces.sampling import Brief, Look, Looked, Sample, Wanted, merged, sampled
 from tools.live.traces.skywalking_graphql import (
@@ -56,6 +58,11 @@ class SkyWalking(TraceSource):
 
     type: ClassVar[str] = "skywalking"
 
+    def __init__(self, name: str, transport: Transport, *, patience: float) -> None:
+        super().__init__(name, transport, patience=patience)
+        self._zone = UTC
+        self._targeted: dict[tuple[str | None, str | None], Target] = {}
+
     @override
     async def probe(self) -> Probe:
         data = (await self._asked(CLOCK)).data
@@ -68,6 +75,9 @@ class SkyWalking(TraceSource):
     async def _spans(self, question: TraceQuestion) -> FoundSpans:
         reading = _Reading(self._transport, _zone((await self._asked(CLOCK)).data), grouped=_grouped(question.service))
         targets = await self._targets(question, reading.zone)
+        self._zone = reading.zone
+        if targets:
+            self._targeted[question.service, question.operation] = targets[0]
         samples = await in_turns(
             lambda target: sampled(partial(reading.find, target), question, LIMIT), targets[:MAX_TARGETS]
         )
@@ -143,10 +153,15 @@ class SkyWalking(TraceSource):
 
     @override
     def paste(self, scope: Scope) -> str:
+        """Return a search as curl asks it: of the service and operation where their ids are known and short enough."""
         question = TraceQuestion.of(scope)
-        condition = _condition({}, Look(Wanted.FAILED, question.start, question.end, LIMIT), UTC)
-        named = "".join(f" # {key}: {scope[key]}" for key in ("service", "operation") if key in scope)
-        return f"POST /graphql {json.dumps({'query': SEARCH, 'variables': {'condition': condition}})}{named}"
+        target = self._targeted.get((question.service, question.operation), {})
+        service = {key: value for key, value in target.items() if key == "serviceId"}
+        return whole(
+            f"""curl "$SKYWALKING_URL/graphql" -H content-type:application/json -d {shlex.quote(body)}"""
+            for narrowed in (target, service, {})
+            for body in _bodies(narrowed, question, self._zone)
+        )
 
 
 class _Reading:
@@ -192,6 +207,17 @@ class _Reading:
             self.errors += reply.errors
             return [records_of(reply.items(f"t{at}", "spans"), grouped=self._grouped) for at in range(len(trace_ids))]
         return [spans for one in trace_ids for spans in await self._batch([one])]
+
+
+def _bodies(target: Target, question: TraceQuestion, zone: timezone) -> Iterator[str]:
+    """Yield a search for failing traces without variables, to the minute, and one in fewer words, to the hour."""
+    named = "".join(f"{key}:{json.dumps(value)}," for key, value in target.items())
+    for step, form, told in (("MINUTE", "%Y-%m-%d %H%M", "traceIds start"), ("HOUR", "%Y-%m-%d %H", "traceIds")):
+        start, end = (one.astimezone(zone).strftime(form) for one in (question.start, question.end))
+        window = f'queryDuration:{{start:"{start}",end:"{end}",step:{step}}}'
+        wanted = f"{named}{window},traceState:ERROR,queryOrder:BY_START_TIME,paging:{{pageSize:{LIMIT}}}"
+        query = f"{{queryBasicTraces(condition:{{{wanted}}}){{traces{{{told}}}}}}}"
+        yield json.dumps({"query": query}, separators=(",", ":"))
 
 
 def _condition(target: Target, look: Look, zone: timezone) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from tools.canonical import fold
 from tools.frozen.spans import load_spans
 from tools.frozen.traces import TracesTool
 from tools.live.fanout import Gathered, ask_all
+from tools.live.pasting import lines
 from tools.live.spool import spooled
 from tools.live.traces.source import FoundSpans, SpanRecord, TraceQuestion, TraceSource
 from tools.vocabulary import Evidence, EvidenceStatus, Provenance, Scope
@@ -52,7 +53,7 @@ class LiveTracesTool(TracesTool):
 
     @override
     def paste(self, scope: Scope) -> str:
-        return "\n".join(source.paste(scope) for source in self._sources.values())
+        return lines(source.paste(scope) for source in self._sources.values())
 
 
 def tools_of(sources: Mapping[str, TraceSource]) -> tuple[EvidenceTool, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -21,6 +21,8 @@ NOW = INCIDENT.as_of + timedelta(minutes=3)
 
 class Canned(AlertSource):
     """A source that answers what it's given."""
+
+    command: ClassVar[str] = "firing"
 
     def __init__(self, alerts: Sequence[Any] = (), failure: SourceError | None = None, **firing: Any) -> None:
         self.name = "canned"
@@ -177,7 +179,7 @@ async def test_broken_records_and_the_servers_own_warning_are_remarked() -> None
     assert evidence.notes == ("BROKEN_RECORDS:2", "PARTIAL_RESPONSE")
 
 
-def test_the_query_to_paste_asks_for_the_service_in_any_case() -> None:
-    tool = LiveAlertsTool({})
-    assert tool.paste({"service": "a.b"}) == "amtool alert query 'service=~\"(?i)a\\.b\"'"
-    assert tool.paste({}) == "amtool alert query"
+def test_the_command_to_paste_finds_the_service_under_any_label_in_any_case() -> None:
+    tool = LiveAlertsTool({"a": Canned()})
+    assert tool.paste({"service": "a b"}) == "firing | grep -i -F -e 'a b'"
+    assert tool.paste({}) == "firing"

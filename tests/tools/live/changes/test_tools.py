@@ -48,7 +48,7 @@ class Told(ListedSource):
 
     @override
     def paste(self, scope: Scope) -> str:
-        return f"ask for {scope.get('service')}"
+        return f"{type(self).__name__}: ask for {scope.get('service')}"
 
 
 class Commits(Told):
@@ -263,8 +263,12 @@ def test_the_scope_is_the_frozen_tools(arguments: dict[str, Any], scope: dict[st
 def test_what_is_pasted_asks_every_source_that_tells_the_kind() -> None:
     sources: dict[str, Any] = {"ci": Told(DEPLOYED), "flags": Flags(FLIPPED)}
     asked = tool(sources, "list_changes")
-    assert asked.paste({"service": "stock"}) == "ask for stock\nask for stock"
-    assert asked.paste({"service": "stock", "change_kind": "FLAG"}) == "ask for stock"
+    assert asked.paste({"service": "stock"}) == "Told: ask for stock\nFlags: ask for stock"
+    assert asked.paste({"service": "stock", "change_kind": "FLAG"}) == "Flags: ask for stock"
+
+
+def test_of_a_kind_that_no_source_tells_nothing_is_pasted() -> None:
+    assert tool({"ci": Told(DEPLOYED)}, "list_changes").paste({"change_kind": "FLAG"}) == ""
 
 
 def test_without_sources_there_are_no_tools() -> None:

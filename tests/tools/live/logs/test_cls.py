@@ -1,6 +1,7 @@
 """Tencent Cloud CLS: what is asked of it, and what is told of its records."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
@@ -220,7 +221,8 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         ClsSettings.model_validate(good | wrong)
 
 
-def test_what_is_pasted_reads_like_the_console() -> None:
+def test_what_is_pasted_is_a_command_of_the_clouds_client() -> None:
     source = over(lambda _: httpx.Response(200))
     pasted = source.paste(question(services=("shop",), severities=frozenset({"WARN"}), contains="pool"))
-    assert pasted == 'service:"shop" AND (level:"w" OR level:"warn" OR level:"warning") AND "pool"'
+    assert pasted.startswith('tccli cls SearchLog --TopicId "$CLS_TOPIC_ID" --From 1')
+    assert shlex.split(pasted)[-1] == 'service:"shop" AND (level:"warn" OR level:"warning") AND "pool"'

@@ -57,14 +57,32 @@ def test_what_is_no_query_is_an_invalid_argument() -> None:
 def test_a_question_by_name_can_be_pasted(asked: Scope) -> None:
     command = shlex.split(METRICS.paste(asked))
     assert command[:3] == ["promtool", "query", "range"]
-    assert command[3:5] == [f"--start={asked['start']}", f"--end={asked['end']}"]
-    (selection,) = canonical_query(command[-1]).selections
-    assert ("service", asked["service"]) in selection.exact if "service" in asked else True
+    assert command[3:6] == [f"--start={asked['start']}", f"--end={asked['end']}", "$PROMETHEUS_URL"]
+    selections = canonical_query(command[-1]).selections
+    assert selections
+    assert not any(selection.exact for selection in selections)
+
+
+def test_a_service_that_was_not_found_yet_is_pasted_under_every_likely_label() -> None:
+    query = shlex.split(METRICS.paste(scope("shop", None)))[-1]
+    assert query == (
+        'sum by (__name__) ({service=~"(?i)shop"} or {job=~"(?i)(.*/)?shop"} or {app=~"(?i)shop"} '
+        'or {application=~"(?i)shop"} or {service_name=~"(?i)shop"})'
+    )
+
+
+def test_a_metric_of_a_service_that_was_not_found_yet_is_pasted_with_the_labels_that_may_name_it() -> None:
+    query = shlex.split(METRICS.paste(scope("shop", "jvm heap")))[-1]
+    assert query.startswith('sum by (__name__, service, job, app, application, service_name) ({__name__=~"jvm_memory')
 
 
 def test_a_query_can_be_pasted_as_it_is() -> None:
     asked = query_scope('rate(x{a="it\'s"}[5m])')
     assert shlex.split(PROMQL.paste(asked))[-1] == asked["query"]
+
+
+def test_a_query_that_is_too_long_to_be_pasted_is_left_out() -> None:
+    assert PROMQL.paste(query_scope(" + ".join(f"up_{number}" for number in range(60)))) == ""
 
 
 def test_the_first_question_is_about_the_incidents_service() -> None:

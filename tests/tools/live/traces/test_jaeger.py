@@ -13,6 +13,7 @@ from tests.tools.live.traces.asking import END, START, HttpSourceAt, answered, j
 from tools.base import SourceFailure
 from tools.live.traces.jaeger import Jaeger
 from tools.live.traces.settings import JaegerSettings
+from tools.live.traces.source import TraceQuestion
 from tools.live.transport import Transport
 from tools.vocabulary import Evidence, SourceError
 
@@ -216,3 +217,22 @@ async def test_what_is_pasted_has_no_address() -> None:
         pasted = source.paste({"service": "web", "start": "2026-09-08T04:02:00Z", "end": "2026-09-08T07:17:00Z"})
     assert pasted.startswith('curl "$JAEGER_URL/api/traces?service=web&')
     assert "jaeger.test" not in pasted
+
+
+async def test_where_no_service_is_asked_for_the_list_of_services_is_pasted() -> None:
+    async with jaeger_over(services) as source:
+        pasted = source.paste({"start": "2026-09-08T04:02:00Z", "end": "2026-09-08T07:17:00Z"})
+    assert pasted == 'curl "$JAEGER_URL/api/services"'
+
+
+async def test_names_that_were_found_are_pasted_as_jaeger_spells_them() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        named = {"services": ["Web"], "operations": ["GET /Pay"]}
+        return httpx.Response(200, json={"data": named.get(request.url.path.rpartition("/")[2], [])})
+
+    scope = {"service": "web", "operation": "get /pay", "start": "2026-09-08T04:02:00Z", "end": "2026-09-08T07:17:00Z"}
+    async with jaeger_over(answer) as source:
+        assert "operation" not in source.paste(scope)
+        await source.spans(TraceQuestion.of(scope))
+        pasted = source.paste(scope)
+    assert "service=Web&operation=GET+%2FPay&" in pasted

@@ -1,5 +1,7 @@
 """SkyWalking: what is asked of it in GraphQL, and what is told of its traces."""
 
+import json
+import shlex
 from datetime import timedelta, timezone
 from typing import Any
 
@@ -11,6 +13,7 @@ from tests.live.servers.told_spans import NOON, Told, checkout
 from tests.tools.live.traces.asking import answered, question, sent, skywalking_over
 from tools.base import SourceFailure
 from tools.live.traces.settings import SkyWalkingSettings
+from tools.live.traces.source import TraceQuestion
 from tools.vocabulary import Evidence, SourceError
 
 
@@ -159,6 +162,17 @@ async def test_traces_too_large_together_are_read_one_by_one() -> None:
 async def test_what_is_pasted_has_no_address() -> None:
     async with skywalking_over(lambda _: httpx.Response(200)) as source:
         pasted = source.paste({"service": "web", "start": "2026-09-08T04:02:00Z", "end": "2026-09-08T07:17:00Z"})
-    assert pasted.startswith('POST /graphql {"query": "query ($condition: TraceQueryCondition)')
-    assert pasted.endswith("# service: web")
+    assert pasted.startswith('curl "$SKYWALKING_URL/graphql" -H content-type:application/json -d ')
     assert "oap.test" not in pasted
+
+
+async def test_a_service_that_was_found_is_pasted_by_its_id_in_the_servers_zone() -> None:
+    store = SkyWalkingStore([Told("t", "a", "Web", "/pay", error="boom")])
+    with serving_skywalking(store) as url:
+        source = SkyWalkingSettings(url=url).open("skywalking")
+        asked = {"service": "web", "start": "2026-09-08T04:02:00Z", "end": "2026-09-08T07:17:00Z"}
+        await source.spans(TraceQuestion.of(asked))
+        body = json.loads(shlex.split(source.paste(asked))[-1])
+        await source.close()
+    assert 'serviceId:"' in body["query"]
+    assert 'start:"2026-09-08 1202",end:"2026-09-08 1517",step:MINUTE' in body["query"]
