@@ -1,6 +1,7 @@
 """Logs from a Loki of the tests' own: what a frozen incident tells, and what Loki refuses."""
 
 import json
+import shlex
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -22,6 +23,8 @@ from tests.tools.live.logs.told import AS_OF, ONSET, Line, incident
 from tools.base import EvidenceTool, SourceFailure
 from tools.live.logs import tools_of
 from tools.live.logs.loki import PAGE, Loki
+from tools.live.logs.loki_api import LokiApi
+from tools.live.logs.pasting import GRAVE
 from tools.live.logs.settings import LokiSettings
 from tools.live.logs.source import Bound, LogQuestion
 from tools.vocabulary import Evidence, SourceError
@@ -96,6 +99,30 @@ async def test_loki_tells_what_a_frozen_incident_tells(
     expected = await frozen(tmp_path, told, name, **given)
     assert live.model_copy(update={"notes": ()}) == expected
     assert set(live.notes) <= {"SEVERITY_FROM_LINES:loki"}
+
+
+@pytest.mark.parametrize(("text", "added"), [(plain, True), (plain, False), (as_json, True), (leading, False)])
+@pytest.mark.parametrize("given", [{"service": "Stock"}, {}])
+async def test_what_is_pasted_finds_records_wherever_their_severity_stands(
+    given: dict[str, Any], text: Callable[[Line], str], added: bool
+) -> None:
+    lines = incident()
+    kept = store(lines, text, adds_labels=added)
+    async with loki(kept) as source:
+        await asked({"loki": source}, "find_log_signatures", **given)
+        start, end = AS_OF - timedelta(hours=3), AS_OF + timedelta(minutes=15)
+        services = ("stock",) if given else ()
+        pasted = shlex.split(source.paste(LogQuestion(start, end, services, GRAVE)))
+        found = await LokiApi(source._transport).entries(
+            pasted[-1], nanoseconds(start), nanoseconds(end), 5_000, latest=False
+        )
+    grave = [
+        line
+        for line in lines
+        if start <= line.at < end and line.level in GRAVE and (not given or line.service == "stock")
+    ]
+    assert len(found.entries) >= len(grave) > 0
+    assert len(found.entries) == len(grave) or text is leading
 
 
 @pytest.mark.parametrize("label", ["service_name", "service", "app", "container", "job"])

@@ -55,6 +55,8 @@ class Loki(LogSource):
         self._api = LokiApi(transport)
         self._settings = settings
         self._label_of: dict[str, str] = {}
+        self._likely = settings.service_labels[0]
+        self._in_lines = False
         self._remembered: dict[Any, tuple[float, Any]] = {}
 
     @override
@@ -94,7 +96,8 @@ class Loki(LogSource):
         asked = {fold(name) for name in question.services[:1]}
         label = next((label for name, label in self._label_of.items() if fold(name) in asked), None)
         settings = self._settings
-        return loki_command(question, settings.selector, label or settings.service_labels[0], settings.level_labels)
+        levels = () if self._in_lines else settings.level_labels
+        return loki_command(question, settings.selector, label or self._likely, levels)
 
     @override
     async def probe(self) -> Probe:
@@ -166,6 +169,7 @@ class Loki(LogSource):
     async def _streams(self, question: LogQuestion) -> list[_Streams]:
         """The streams that a question is about, apart by the label that names their service."""
         labels = await self._labels(question.end)
+        self._likely = labels[0]
         asked: dict[str, list[str]] = {} if question.services else {labels[0]: []}
         for name in question.services:
             asked.setdefault(self._label_of.get(name, labels[0]), []).append(name)
@@ -183,6 +187,7 @@ class Loki(LogSource):
             return all(severity == UNLEVELLED for severity in told) if told else None
 
         in_lines = await self._once(("levels", label, services), look)
+        self._in_lines = self._in_lines if in_lines is None else in_lines
         return _Streams(label, services, _IN_LINES if in_lines else levels, bool(in_lines))
 
     async def _labels(self, until: datetime) -> list[str]:

@@ -37,13 +37,15 @@ def spellings_of(severities: Iterable[str] | None) -> list[str]:
 
 def loki_command(question: LogQuestion, matchers: str, label: str, levels: Sequence[str]) -> str:
     """Return a command of logcli. `matchers`: those of every question; `label`: the one that names the service;
-    `levels`: the labels that may name the severity, any of which does."""
+    `levels`: the labels that may name the severity, any of which does; none where the lines alone do."""
     pattern = "|".join(_BEGINNINGS[one] for one in _asked(question.severities))
-    graves = " or ".join(f"{level}=~{quoted(f'(?i){pattern}')}" for level in levels) if pattern else ""
+    labelled = " or ".join(f"{level}=~{quoted(f'(?i){pattern}')}" for level in levels)
+    in_lines = "|~ " + quoted(rf"(?i)\b({pattern.replace('.*', '')})")
+    graves = "" if not pattern else f"| {labelled}" if levels else in_lines
     stages = [f"|~ {quoted(any_case(text))}" for text in _texts(question)] or [""]
     return whole(
         f'logcli query --addr="$LOKI_URL" --from={iso_utc(question.start)} --to={iso_utc(question.end)} '
-        + shlex.quote(" ".join(part for part in (_streams(base, label, question), stage, _stage(level)) if part))
+        + shlex.quote(" ".join(part for part in (_streams(base, label, question), stage, level) if part))
         for base in (matchers, "")
         for level in (graves, graves.partition(" or ")[0])
         for stage in stages
@@ -91,10 +93,6 @@ def _streams(matchers: str, label: str, question: LogQuestion) -> str:
     return (
         "{" + ", ".join(part for part in (matchers, f"{label}=~{quoted(any_case(question.services[0]))}") if part) + "}"
     )
-
-
-def _stage(level: str) -> str:
-    return f"| {level}" if level else ""
 
 
 def _field(name: str) -> str:
