@@ -16,7 +16,8 @@ from graph.contract.vocabulary import ChangeKind, EvidenceKind, EvidenceStatus, 
 from tools.vocabulary import ChangeRef, Evidence, Scope
 
 MAX_GAPS = 12
-MAX_QUERY_CHARS = 600
+MAX_QUERY_CHARS = 1_000
+"""A longer query is left out: one that is cut finds something else, or nothing."""
 MAX_CHANGES = 20
 
 CheckedScope = tuple[EvidenceKind, Scope, str]
@@ -24,7 +25,7 @@ CheckedScope = tuple[EvidenceKind, Scope, str]
 
 
 class Gap(BaseModel):
-    """A question without an answer: its kind of evidence, its scope, why it's open, and the query to paste."""
+    """A question without an answer: its kind of evidence, its scope, why it's open, and the query to paste, if any."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -91,7 +92,8 @@ def _unasked(
 
 
 def _gap(kind: EvidenceKind, scope: Scope, reason: GapReason, query: str) -> Gap:
-    return Gap(kind=kind, scope=bounded_scope(scope), reason=reason, query=query[:MAX_QUERY_CHARS])
+    whole = query if len(query) <= MAX_QUERY_CHARS else ""
+    return Gap(kind=kind, scope=bounded_scope(scope), reason=reason, query=whole)
 
 
 def _frozen(scope: Scope) -> str:

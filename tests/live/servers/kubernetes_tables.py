@@ -16,10 +16,14 @@ Row = list[tuple[str, Any, int]]
 """Cells in order: heading, value, priority."""
 
 
+def _nothing_more(found: dict[str, Any]) -> Row:
+    return []
+
+
 def table_of(kind: str, objects: list[dict[str, Any]], include: str) -> dict[str, Any]:
     """Return the Table of objects; `include` is `includeObject`: None, Metadata or Object. An object that has its `row`
     recorded is printed as that."""
-    printer = _PRINTERS.get(kind, lambda found: [])
+    printer = _PRINTERS.get(kind, _nothing_more)
     rows = [
         (found, [("Name", found["metadata"]["name"], 0), *(found.get("row") or printer(found))]) for found in objects
     ]
