@@ -2,9 +2,10 @@
 
 import pytest
 
+from tests.live.pasted import run
 from tests.live.servers.apollo import ApolloStore, start_apollo
 from tests.live.servers.argocd import ArgoCdStore, start_argocd
-from tests.live.servers.nacos import NacosStore, start_nacos
+from tests.live.servers.nacos import ACCESS, NacosStore, start_nacos
 from tests.tools.live.changes.asking import get_change, heads, list_changes, opened
 from tests.tools.live.changes.conftest import Repository
 from tests.tools.live.changes.kubernetes_server import KubernetesStore, start_kubernetes
@@ -188,6 +189,17 @@ async def test_a_publication_tells_the_lines_that_it_changed(api: str) -> None:
     assert store.logins == 1
 
 
+@pytest.mark.parametrize("api", ["v1", "v2", "v3"])
+@pytest.mark.parametrize("configs", ["", "DEFAULT_GROUP/stock-prod.yaml"])
+def test_what_is_pasted_lists_configurations_or_their_history(api: str, configs: str) -> None:
+    store = NacosStore(TOKEN)
+    store.publish("2026-03-01T10:00:00", "stock-prod.yaml", OLD_YAML)
+    with start_nacos(store) as url:
+        source = opened(nacos=nacos(url, api=api, **({"configs": configs} if configs else {})))["nacos"]
+        told = run(source.paste({}), NACOS_URL=url, NACOS_TOKEN=ACCESS)
+    assert "stock-prod.yaml" in told
+
+
 async def test_the_newest_publication_is_compared_with_what_is_published_now() -> None:
     store = NacosStore(TOKEN)
     store.publish("2026-03-01T10:00:00", "stock.properties", "max=50\n", app="reserve")
@@ -220,6 +232,15 @@ async def test_a_wrong_password_is_denied_and_an_unknown_publication_a_typo() ->
                 await get_change(opened(nacos=nacos(url, password=password)), "nacos:7:DEFAULT_GROUP/stock.yaml")
             assert failure.value.code is code
         assert failure.value.near_names == ("nacos:1001:DEFAULT_GROUP/stock.yaml",)
+
+
+def test_what_is_pasted_shows_the_newest_release() -> None:
+    store = ApolloStore(TOKEN)
+    store.release("2026-03-01T10:00:00", "stock", {"pool.max": "50"})
+    with start_apollo(store) as url:
+        source = opened(apollo=apollo(url))["apollo"]
+        told = run(source.paste({}).splitlines()[0], APOLLO_URL=url, APOLLO_TOKEN=TOKEN)
+    assert "pool.max" in told
 
 
 def apollo(url: str, **settings: object) -> ApolloSettings:
