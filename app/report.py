@@ -189,7 +189,8 @@ def _gaps(release: Release, words: Words) -> Iterator[RenderableType]:
         head = f"{words.evidence_kind[gap.kind]}: {words.gap_reason[gap.reason]}"
         yield _indented(Text.assemble(f"· {head}  ", (scope_text(gap.scope), "dim")), 2)
         # No indent that a person would have to strip, and no wrapping: the line is there to be pasted.
-        yield Text(plain(gap.query), "bold", no_wrap=True, overflow="ignore")
+        if gap.query:
+            yield Text(plain(gap.query), "bold", no_wrap=True, overflow="ignore")
 
 
 def _limitations(release: Release, words: Words) -> Iterator[RenderableType]:
