@@ -48,10 +48,9 @@ IncidentDir = Annotated[
     typer.Option(
         "--incident",
         metavar="DIR",
-        envvar="HARNESS_INCIDENT_DIR",
         show_default=False,
-        help="The frozen incident's directory (docs/incident-format.md); without it the configured live sources are "
-        "asked (docs/sources.md).",
+        help="The frozen incident's directory (docs/incident-format.md). Without it the configured live sources are "
+        "asked (docs/sources.md), and without any the incident that HARNESS_INCIDENT_DIR names.",
     ),
 ]
 LocaleOption = Annotated[Locale, typer.Option("--locale", help="The language of the report.")]
@@ -101,8 +100,9 @@ def diagnose(
     ] = None,
 ) -> int:
     """Diagnose an incident: progress on stderr, then the report on stdout."""
-    question = read_question(query, incident, locale, alert=alert)
     settings = _settings()
+    incident = incident or settings.frozen_incident()
+    question = read_question(query, incident, locale, alert=alert)
     if incident is None and not settings.sources:
         raise BadInput(NO_SOURCES)
     release = _investigate(question, settings, trace=trace, record=record)
@@ -177,7 +177,7 @@ def tools(incident: IncidentDir = None) -> None:
     settings = _settings()
     from app.catalog import describe_tools
 
-    write_out(describe_tools(incident, settings))
+    write_out(describe_tools(incident or settings.frozen_incident(), settings))
 
 
 def _settings() -> "HarnessSettings":

@@ -168,12 +168,12 @@ def _parts(models: GivenModels | None, tools: Sequence[EvidenceTool] | None, set
 
 
 def _configured_tools(settings: HarnessSettings) -> tuple[EvidenceTool, ...]:
-    """Return the tools of the configured incident, else of the configured live sources, which stay open.
+    """Return the tools of the configured live sources, which stay open, or without any those of the incident.
 
     Raises SettingsError where two sources can't stand beside each other.
     """
-    if settings.incident_dir:
-        return frozen_tools(settings.incident_dir)
+    if incident := settings.frozen_incident():
+        return frozen_tools(incident)
     try:
         return open_evidence(settings.sources).tools
     except ValueError as error:

@@ -197,6 +197,10 @@ class HarnessSettings(BaseSettings):
         """Return whether a model endpoint is configured: a key, or the address of a server that may need none."""
         return self.openai_api_key is not None or self.openai_base_url is not None
 
+    def frozen_incident(self) -> Path | None:
+        """Return the frozen incident's directory where no live source is configured: live sources come first."""
+        return None if self.sources else self.incident_dir
+
     def limits(self) -> Limits:
         """Return the limits that a new run copies."""
         return Limits(

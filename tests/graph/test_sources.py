@@ -114,3 +114,12 @@ def test_a_credential_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sources_can_be_handed_over_as_they_are() -> None:
     source = AlertmanagerSettings(url="http://am.example")
     assert HarnessSettings(sources={"mine": source}).sources == {"mine": source}
+
+
+def test_live_sources_come_before_a_frozen_incident(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "alert.json").write_text("{}", encoding="utf-8")
+    monkeypatch.setenv("HARNESS_INCIDENT_DIR", str(tmp_path))
+    assert load_settings().frozen_incident() == tmp_path
+    monkeypatch.setenv("HARNESS_SOURCE_ALERTMANAGER_URL", "http://am.example")
+    settings = load_settings()
+    assert settings.frozen_incident() is None
