@@ -161,6 +161,11 @@ class Database:
             await _end(task, job)
             raise
 
+    def close(self) -> None:
+        """Give the tables and their scratch directory back; they're loaded again when asked. Blocking I/O."""
+        with self._lock:
+            self._opened = None
+
     def _answer(self, zone: str, work: Callable[[Rows, Loaded], Answer], job: "_Job") -> Answer:
         try:
             with self._lock:

@@ -40,21 +40,27 @@ async def spooled(
     docs/incident-format.md; a part without records is an empty table. `zone` is of times that name none. Raises
     SourceFailure as the frozen side does; a cancelled caller waits only until the interrupted query has ended.
     """
-    directory = Path(tempfile.mkdtemp(prefix="zhizhi-live-"))
-    writing = asyncio.ensure_future(asyncio.to_thread(_write, directory, records))
+    writing = asyncio.ensure_future(asyncio.to_thread(_written, records))
     try:
-        await asyncio.shield(writing)
-        return await Database(directory, dict(loaders)).ask(zone, work)
+        directory = await asyncio.shield(writing)
+        database = Database(directory, dict(loaders))
+        try:
+            return await database.ask(zone, work)
+        finally:
+            await asyncio.to_thread(database.close)
     finally:
         # A thread can't be cancelled, and what it writes must not outlive the question.
         await asyncio.wait([writing])
-        shutil.rmtree(directory, ignore_errors=True)
+        if writing.exception() is None:
+            await asyncio.to_thread(shutil.rmtree, writing.result(), ignore_errors=True)
 
 
-def _write(directory: Path, records: Mapping[str, Iterable[Record]]) -> None:
+def _written(records: Mapping[str, Iterable[Record]]) -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="zhizhi-live-"))
     for part, rows in records.items():
         path = directory / _FILES[part]
         path.parent.mkdir(exist_ok=True)
         with path.open("w", encoding="utf-8") as file:
             for row in rows:
                 file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+    return directory

@@ -125,7 +125,9 @@ class Transport:
         try:
             async with asyncio.timeout(self._access.timeout_seconds):
                 client = self._client()
-                response = await self._sent(client, self._request(client, method, path, asked))
+                # A credential may stand in a file, and reading one blocks.
+                credentials = await asyncio.to_thread(self._access.credentials)
+                response = await self._sent(client, self._request(client, method, path, credentials, asked))
                 try:
                     failure = _failure_of(response, asked.get("accept_status", frozenset()))
                     if failure is None:
@@ -139,9 +141,11 @@ class Transport:
         if failure is not None:
             raise_alone(failure)
 
-    def _request(self, client: httpx.AsyncClient, method: str, path: str, asked: Asked) -> httpx.Request:
+    def _request(
+        self, client: httpx.AsyncClient, method: str, path: str, credentials: Mapping[str, str], asked: Asked
+    ) -> httpx.Request:
         # Bytes: the error at a text that is no ASCII would hold the whole credential.
-        given = {**ASKED, **self._access.credentials(), **asked.get("headers", {})}
+        given = {**ASKED, **credentials, **asked.get("headers", {})}
         headers = [(key.encode(), value.encode("utf-8", "replace")) for key, value in given.items()]
         url, content = self._access.base_url + path, _content(asked.get("body"))
         return client.build_request(method, url, params=asked.get("params"), headers=headers, **content)

@@ -1,5 +1,6 @@
 """Changes as a local clone tells them: its commits, and deploys from annotated tags. Needs the `git` program."""
 
+import asyncio
 import re
 import shlex
 from collections.abc import Sequence
@@ -82,7 +83,7 @@ class GitSource(ChangeSource):
         window = [f"--since={iso_utc(start)}", f"--until={iso_utc(end)}"]
         commits, cut = await self._log([*window, f"--max-count={MAX_COMMITS + 1}"], refs, BRIEF_LINES)
         deploys, more = await self._deploys()
-        notes = self._staleness(end)
+        notes = await asyncio.to_thread(self._staleness, end)
         return replace(
             Recorded(tuple(commits[:MAX_COMMITS]), tuple(deploys)).within(start, end),
             services=await self._services(refs[0]) | {one.service for one in deploys if one.service},

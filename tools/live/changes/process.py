@@ -93,15 +93,12 @@ class Git:
 
     @asynccontextmanager
     async def _running(self, command: str, arguments: Sequence[str]) -> AsyncIterator[asyncio.subprocess.Process]:
-        program = shutil.which("git")
-        if program is None or not self.path.is_dir():
-            raise SourceFailure(SourceError.SOURCE_MISSING)
-        settings = [f"safe.directory={self.path.resolve()}", *_SETTINGS]
-        options = [word for setting in settings for word in ("-c", setting)]
+        program, path, environment = await asyncio.to_thread(_found, self.path)
+        options = [word for setting in (f"safe.directory={path}", *_SETTINGS) for word in ("-c", setting)]
         process = await asyncio.create_subprocess_exec(
-            program, "--no-pager", *options, "-C", str(self.path.resolve()), command, *arguments,
+            program, "--no-pager", *options, "-C", path, command, *arguments,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-            env=_environment(self.path), limit=_MAX_ROW,
+            env=environment, limit=_MAX_ROW,
         )  # fmt: skip
         try:
             yield process
@@ -109,6 +106,14 @@ class Git:
             with suppress(ProcessLookupError):
                 process.kill()
             await asyncio.shield(_gone(process))
+
+
+def _found(clone: Path) -> tuple[str, str, dict[str, str]]:
+    """Return the program, the clone's own path, and the environment to run in; raises SourceFailure(SOURCE_MISSING)."""
+    program = shutil.which("git")
+    if program is None or not clone.is_dir():
+        raise SourceFailure(SourceError.SOURCE_MISSING)
+    return program, str(clone.resolve()), _environment(clone)
 
 
 async def _gone(process: asyncio.subprocess.Process) -> None:

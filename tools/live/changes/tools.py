@@ -79,7 +79,8 @@ class LiveListChangesTool(EvidenceTool):
         if _nothing(records, scope):
             gathered.absence()
             return _absence(scope, notes, truncated=truncated)
-        evidence = await ListChangesTool(_Spool(records), ()).collect(scope, arguments, incident)
+        telling = await asyncio.to_thread(ListChangesTool, _Spool(records), ())
+        evidence = await telling.collect(scope, arguments, incident)
         return _noted(evidence, notes, truncated=truncated)
 
     async def _check_service(
@@ -152,7 +153,8 @@ class LiveGetChangeTool(EvidenceTool):
         failed = {*gathered.failures, *brought.failed}
         notes = (*found.notes, *(f"SOURCE_FAILED:{name}" for name in self._sources if name in failed))
         whole = {**scope, "change_id": fold(exact[0])}
-        evidence = await GetChangeTool(_Spool(brought.records)).collect(whole, arguments, incident)
+        telling = await asyncio.to_thread(GetChangeTool, _Spool(brought.records))
+        evidence = await telling.collect(whole, arguments, incident)
         return _noted(evidence, notes, truncated=found.truncated or bool(failed))
 
     @override

@@ -5,6 +5,7 @@ API: https://cloud.tencent.com/document/api/614/56447 (SearchLog, version 2020-1
 with status 200.
 """
 
+import asyncio
 import json
 import shlex
 from collections.abc import AsyncIterator, Mapping
@@ -104,7 +105,8 @@ class Cls(CloudLogs):
             "TopicId": self._settings.topic_id, "From": window.start_ms, "To": window.end_ms - 1, "Query": query,
             "SyntaxRule": 1, **more,
         }).encode()  # fmt: skip
-        answer = await self._transport.answer("POST", "/", body=body, headers=self._headers(body))
+        headers = await asyncio.to_thread(self._headers, body)
+        answer = await self._transport.answer("POST", "/", body=body, headers=headers)
         content = answer.json()
         response = content.get("Response") if isinstance(content, dict) else None
         if not isinstance(response, dict):

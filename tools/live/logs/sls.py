@@ -5,6 +5,7 @@ records by pages of 100, SQL behind a pipe in the query. `x-log-progress: Incomp
 again, would find more. Times are whole seconds, the end excluded.
 """
 
+import asyncio
 import shlex
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -96,9 +97,8 @@ class Sls(CloudLogs):
 
     async def _asked(self, params: Mapping[str, str]) -> tuple[Answer, list[dict[str, Any]]]:
         path, sent = f"/logstores/{self._settings.logstore}", {"type": "log", **params}
-        answer = await self._transport.answer(
-            "GET", path, params=sent, headers=self._headers(path, sent), accept_status=_READ_HERE
-        )
+        headers = await asyncio.to_thread(self._headers, path, sent)
+        answer = await self._transport.answer("GET", path, params=sent, headers=headers, accept_status=_READ_HERE)
         if answer.status in _READ_HERE:
             raise SourceFailure(_code_of(answer))
         rows = answer.json()

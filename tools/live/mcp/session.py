@@ -7,7 +7,7 @@ import asyncio
 import logging
 import ssl
 import weakref
-from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -175,8 +175,8 @@ class LetIn(httpx.Auth):
         self._access = access
 
     @override
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        request.headers.update(self._access.credentials())
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        request.headers.update(await asyncio.to_thread(self._access.credentials))
         yield request
 
 
