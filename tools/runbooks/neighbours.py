@@ -43,9 +43,9 @@ class Neighbours:
         return {int(key) for key in np.asarray(self._engine.keys)}
 
     def add(self, keys: Sequence[int], vectors: Matrix) -> None:
-        """Add vectors, a row a key."""
+        """Add vectors, a row a key. The same vectors make the same index, which several threads wouldn't."""
         if len(keys):
-            self._engine.add(np.asarray(keys, dtype=np.uint64), vectors)
+            self._engine.add(np.asarray(keys, dtype=np.uint64), vectors, threads=1)
 
     def remove(self, keys: Sequence[int]) -> None:
         """Take vectors out."""
