@@ -25,6 +25,7 @@ from typing_extensions import TypedDict, override
 
 from tools.base import SettingFault, SourceFailure
 from tools.live.inflating import ASKED, pieces
+from tools.live.loops import PerLoop
 from tools.live.source import HttpAccess, raise_alone
 from tools.vocabulary import SourceError
 
@@ -93,7 +94,7 @@ class Transport:
         """`wire` stands in for the network where a test wants to see what is sent."""
         self._access = access
         self._wire = wire
-        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
+        self._clients: PerLoop[httpx.AsyncClient] = PerLoop()
 
     async def json(self, method: str, path: str, **asked: Unpack[Asked]) -> Any:
         """Return the parsed answer; raises SourceFailure as `answer` does, SOURCE_UNREADABLE where it is no JSON."""
@@ -115,7 +116,7 @@ class Transport:
 
     async def close(self) -> None:
         """Close the connections of this event loop."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
+        client = self._clients.take()
         if client is not None:
             await client.aclose()
 
@@ -124,7 +125,7 @@ class Transport:
         failure: SourceFailure | None = None
         try:
             async with asyncio.timeout(self._access.timeout_seconds):
-                client = self._client()
+                client = self._clients.ensure(self._opened)
                 # A credential may stand in a file, and reading one blocks.
                 credentials = await asyncio.to_thread(self._access.credentials)
                 response = await self._sent(client, self._request(client, method, path, credentials, asked))
@@ -168,23 +169,16 @@ class Transport:
             request = onward
         return response
 
-    def _client(self) -> httpx.AsyncClient:
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            # A client keeps its loop alive, so that one whose loop has ended has to be dropped by hand.
-            for ended in [other for other in self._clients if other.is_closed()]:
-                del self._clients[ended]
-            access = self._access
-            client = self._clients[loop] = httpx.AsyncClient(
-                timeout=httpx.Timeout(access.timeout_seconds, connect=min(CONNECT_SECONDS, access.timeout_seconds)),
-                limits=httpx.Limits(max_keepalive_connections=_KEPT_CONNECTIONS),
-                verify=trust(access),
-                transport=self._wire,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-                mounts=_past_the_proxy(access.base_url),
-            )
-        return client
+    def _opened(self) -> httpx.AsyncClient:
+        access = self._access
+        return httpx.AsyncClient(
+            timeout=httpx.Timeout(access.timeout_seconds, connect=min(CONNECT_SECONDS, access.timeout_seconds)),
+            limits=httpx.Limits(max_keepalive_connections=_KEPT_CONNECTIONS),
+            verify=trust(access),
+            transport=self._wire,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            mounts=_past_the_proxy(access.base_url),
+        )
 
 
 def trust(access: HttpAccess) -> ssl.SSLContext | bool:

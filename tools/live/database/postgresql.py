@@ -5,7 +5,6 @@ asyncpg prepares each statement, and a prepared statement is one statement. Canc
 """
 
 import asyncio
-import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -45,6 +44,7 @@ from tools.live.database.source import (
     wrapped,
 )
 from tools.live.database.vocabulary import Dialect
+from tools.live.loops import PerLoop
 from tools.vocabulary import SourceError
 
 if TYPE_CHECKING:
@@ -133,9 +133,7 @@ class PostgresqlSource(DatabaseSource):
 
     def __init__(self, name: str, settings: "PostgresqlSettings") -> None:
         super().__init__(name, settings, home="public")
-        self._idle: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Connection]] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._idle: PerLoop[list[_Connection]] = PerLoop()
 
     @override
     async def _rows(self, statement: Statement) -> Found:
@@ -205,7 +203,7 @@ class PostgresqlSource(DatabaseSource):
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[_Connection]:
         """Give a connection: a kept one first. It's kept again unless something went wrong on it."""
-        idle = self._idle.setdefault(asyncio.get_running_loop(), [])
+        idle = self._idle.ensure(list)
         connection = idle.pop() if idle else await self._connect()
         sound = False
         try:
@@ -238,7 +236,7 @@ class PostgresqlSource(DatabaseSource):
 
     @override
     async def close(self) -> None:
-        for connection in self._idle.pop(asyncio.get_running_loop(), []):
+        for connection in self._idle.take() or ():
             await _end(connection)
 
 

@@ -8,7 +8,6 @@ on connection errors alone; the client's own are off. Cancelling the asking task
 import asyncio
 import json
 import re
-import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from kubernetes.aio.client import ApiClient
 
 from tools.base import SourceFailure
 from tools.live.kubernetes.access import Access
+from tools.live.loops import PerLoop
 from tools.live.source import raise_alone
 from tools.live.transport import CONNECT_SECONDS
 from tools.vocabulary import SourceError
@@ -86,7 +86,7 @@ class ApiServer:
     def __init__(self, access: Access, limits: Limits) -> None:
         self._access = access
         self._limits = limits
-        self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = weakref.WeakKeyDictionary()
+        self._lines: PerLoop[_Line] = PerLoop()
         self.now = datetime.now(UTC)
         """The server's own clock, at its last answer."""
         self.told_time = False
@@ -156,7 +156,7 @@ class ApiServer:
 
     async def close(self) -> None:
         """Close the connections of this event loop."""
-        line = self._lines.pop(asyncio.get_running_loop(), None)
+        line = self._lines.take()
         if line is not None and line.client is not None:
             close: Callable[[], Awaitable[None]] = line.client.close
             await close()
@@ -165,7 +165,7 @@ class ApiServer:
     async def _response(self, path: str, params: Params, accept: str) -> AsyncIterator[aiohttp.ClientResponse]:
         """Give the response to a GET; what goes wrong is raised outside of the handlers, without a context."""
         told: Exception | None = None
-        line = self._lines.setdefault(asyncio.get_running_loop(), _Line())
+        line = self._lines.ensure(_Line)
         try:
             async with line.room, asyncio.timeout(self._limits.timeout_seconds):
                 client = await self._client(line)

@@ -6,7 +6,6 @@ A session's tasks have to end where they began, so that a task of its own holds 
 import asyncio
 import logging
 import ssl
-import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from mcp.types import Tool
 from typing_extensions import override
 
 from tools.base import SourceFailure
+from tools.live.loops import PerLoop
 from tools.live.source import HttpAccess
 from tools.vocabulary import SourceError
 
@@ -54,7 +54,7 @@ class HeldSession:
 
     def __init__(self, open_session: OpenSession) -> None:
         self._open = open_session
-        self._held: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Held] = weakref.WeakKeyDictionary()
+        self._held: PerLoop[_Held] = PerLoop()
 
     async def opened(self) -> Opened:
         """Return the open session; raises SourceFailure where none can be had."""
@@ -90,15 +90,15 @@ class HeldSession:
 
     async def close(self) -> None:
         """End the session of this event loop."""
-        held = self._held.pop(asyncio.get_running_loop(), None)
+        held = self._held.take()
         if held is not None:
             await self._end(held)
 
     def _current(self) -> _Held:
         loop = asyncio.get_running_loop()
-        held = self._held.get(loop)
+        held = self._held.get()
         if held is None or held.task is None or held.task.done():
-            held = self._held[loop] = _Held(loop.create_future())
+            held = self._held.put(_Held(loop.create_future()))
             held.task = loop.create_task(self._hold(held))
         return held
 

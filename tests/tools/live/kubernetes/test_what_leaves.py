@@ -65,7 +65,8 @@ async def test_the_client_itself_refuses_every_other_verb(verb: str) -> None:
     async with asking(store) as asked:
         await asked("GetResources", resource_type="pods")
         before = len(store.requests)
-        (line,) = asked.source._api._lines.values()
+        line = asked.source._api._lines.get()
+        assert line is not None
         assert line.client is not None
         url = line.client.configuration.host + "/api/v1/namespaces/shop/pods"
         with pytest.raises(aiohttp.ClientError):
@@ -213,7 +214,7 @@ async def test_namespaces_are_the_allowed_ones() -> None:
 
 def is_asked(asked: Asked) -> bool:
     """Whether the source has opened a connection."""
-    return bool(asked.source._api._lines)
+    return asked.source._api._lines.get() is not None
 
 
 async def test_opening_a_source_connects_to_nothing() -> None:
