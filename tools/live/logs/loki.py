@@ -11,11 +11,12 @@ from typing_extensions import override
 
 from tools.base import SourceFailure
 from tools.canonical import fold
+from tools.live.concurrency import in_turns
 from tools.live.logs.logql import BARE_LEVEL, TOLD_LEVEL, counted, pipeline, selector
 from tools.live.logs.loki_api import Entry, Found, LokiApi, nanoseconds
 from tools.live.logs.pasting import loki_command
 from tools.live.logs.records import TRACE_FIELDS, UNLEVELLED, LogRecord, name_of, record_of, said, severity_of
-from tools.live.logs.source import Bound, Count, Counts, Known, LogQuestion, LogSource, Records, gathered
+from tools.live.logs.source import Bound, Count, Counts, Known, LogQuestion, LogSource, Records
 from tools.live.source import Probe
 from tools.live.transport import Transport
 from tools.vocabulary import SourceError
@@ -62,14 +63,14 @@ class Loki(LogSource):
     @override
     async def known(self, asked: str | None, until: datetime) -> Known:
         labels = await self._labels(until)
-        values = await gathered(labels, lambda label: self._api.values(label, until - KNOWN_FOR, until))
+        values = await in_turns(lambda label: self._api.values(label, until - KNOWN_FOR, until), labels)
         for label, names in reversed(list(zip(labels, values, strict=True))):
             self._label_of.update(dict.fromkeys(names, label))
         return Known(tuple(dict.fromkeys(name for names in values for name in names)))
 
     @override
     async def counts(self, question: LogQuestion, slices: int) -> Counts:
-        parts = await gathered(await self._streams(question), lambda streams: self._counted(question, slices, streams))
+        parts = await in_turns(lambda streams: self._counted(question, slices, streams), await self._streams(question))
         bounds = {part.bound for part in parts}
         return Counts(
             rows=tuple(row for part in parts for row in part.rows),
@@ -79,8 +80,8 @@ class Loki(LogSource):
 
     @override
     async def records(self, question: LogQuestion, limit: int, *, latest: bool = False) -> Records:
-        parts = await gathered(
-            await self._streams(question), lambda streams: self._read(question, limit, streams, latest=latest)
+        parts = await in_turns(
+            lambda streams: self._read(question, limit, streams, latest=latest), await self._streams(question)
         )
         rows = sorted((row for part in parts for row in part.rows), key=lambda row: row.at)
         kept = rows[-limit:] if latest else rows[:limit]

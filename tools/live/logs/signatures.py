@@ -14,12 +14,13 @@ from tools.frozen.lines import Page
 from tools.frozen.logs import load_logs
 from tools.frozen.scopes import bounds
 from tools.frozen.signatures import MAX_SIGNATURES, SignaturesTool, signature_sentence
+from tools.live.concurrency import in_turns
 from tools.live.logs.discovering import FEW, discover
 from tools.live.logs.everywhere import Everywhere, asked_of
 from tools.live.logs.judging import SLICES, Reach
 from tools.live.logs.pasting import GRAVE
 from tools.live.logs.records import LogRecord
-from tools.live.logs.source import Bound, LogQuestion, LogSource, gathered
+from tools.live.logs.source import Bound, LogQuestion, LogSource
 from tools.live.logs.telling import Judged, judge, lines_of, tell
 from tools.live.pasting import lines
 from tools.live.spool import spooled
@@ -53,7 +54,7 @@ class LiveSignaturesTool(SignaturesTool):
         reach = extent.reach(question)
         findings = await discover(everywhere, question, totals, reach)
         told = judge(findings.candidates, reach)
-        rows = await gathered(told[:MAX_SIGNATURES], lambda one: tell(everywhere, one, question))
+        rows = await in_turns(lambda one: tell(everywhere, one, question), told[:MAX_SIGNATURES])
         if not told:
             everywhere.absence()
         truncated = everywhere.partial or not exact or not findings.complete or len(told) > MAX_SIGNATURES

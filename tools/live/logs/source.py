@@ -7,24 +7,18 @@ requests there (many counts at once) is overridden; all else is done above it.
 Conditions of a `LogQuestion` are joined by AND. Every text in one is data: an adapter quotes it, whatever it holds.
 """
 
-import asyncio
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeVar
 
+from tools.live.concurrency import in_turns
 from tools.live.logs.records import LogRecord
 from tools.live.source import Source
 
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
-
 MAX_RECORDS = 5_000
 """The most records that one question may ask for."""
-AT_ONCE = 4
-"""How many requests of one question one backend has to bear at the same time."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +153,7 @@ class LogSource(Source):
 
     async def counts_each(self, question: LogQuestion, phrases: Sequence[Phrase], slices: int) -> tuple[Counts, ...]:
         """Return for each phrase what `counts` says of the records that hold it, too, in the order of `phrases`."""
-        return await gathered(phrases, lambda phrase: self.counts(replace(question, phrase=phrase), slices))
+        return tuple(await in_turns(lambda phrase: self.counts(replace(question, phrase=phrase), slices), phrases))
 
     async def sample(self, question: LogQuestion, each: int, slices: int, chosen: Sequence[int]) -> Records:
         """Return at most `each` records from every slice in `chosen`: the earliest of each."""
@@ -168,28 +162,9 @@ class LogSource(Source):
             start, end = question.slice_bounds(number, slices)
             return await self.records(replace(question, start=start, end=end), min(each, MAX_RECORDS))
 
-        parts = await gathered(chosen, of_slice)
+        parts = await in_turns(of_slice, chosen)
         return Records(
             rows=tuple(row for part in parts for row in part.rows),
             complete=all(part.complete for part in parts),
             notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         )
-
-
-async def gathered(items: Sequence[Item], ask: Callable[[Item], Awaitable[Answer]]) -> tuple[Answer, ...]:
-    """Return `ask(item)` for every item, in order, at most `AT_ONCE` at a time.
-
-    The first failure is raised and what still runs is cancelled, as it is where the caller is.
-    """
-    room = asyncio.Semaphore(AT_ONCE)
-
-    async def one(item: Item) -> Answer:
-        async with room:
-            return await ask(item)
-
-    tasks = [asyncio.ensure_future(one(item)) for item in items]
-    try:
-        return tuple(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
