@@ -1,7 +1,7 @@
 # ruff: noqa: S608 -- statements are composed of fixed text of this package; every value is a parameter
 """Metrics of a frozen incident, each series reduced to when and how it left its baseline."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, islice
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tools.base import IncidentContext
 from tools.frozen.database import Loaded, Quality, Rows, Source
-from tools.frozen.lines import Page, moment, number, unit
+from tools.frozen.lines import Page, field, moment, number, unit
 from tools.frozen.records import judged, load_documents
 from tools.frozen.scopes import WindowedArguments, bounds, windowed
 from tools.frozen.selectors import resolve
@@ -24,6 +24,7 @@ MAX_SERIES = 60
 MAX_SAMPLES = 1_500
 _MAX_SERIES_READ = 600
 _MAX_SERIES_WITH_POINTS = 3
+_NOBODY = "-"
 _LEAST_HISTORY = timedelta(hours=1)
 
 _SERVICES = ("service", "service_name", "service.name")
@@ -138,7 +139,7 @@ def _answer(rows: Rows, loaded: Loaded, scope: Scope) -> Evidence:
             summary=f"no samples of {_asked(scope)} from {scope['start']} to {scope['end']}",
             notes=loaded.notes,
         )
-    return _told(sorted(reduced, key=_importance), cut, loaded.notes)
+    return told(reduced, cut, loaded.notes)
 
 
 def _reduced(rows: Rows, scope: Scope, services: Sequence[str], metrics: Sequence[str]) -> tuple[list[Reduced], bool]:
@@ -177,7 +178,14 @@ def _importance(reduced: Reduced) -> tuple[object, ...]:
     return (1 if reduced.direction != "FLAT" else 2, 0.0, 0.0, *name)
 
 
-def _told(reduced: Sequence[Reduced], cut: bool, notes: tuple[str, ...]) -> Evidence:
+def told(
+    series: Sequence[Reduced], cut: bool, notes: tuple[str, ...], *, unit_of: Callable[[str], str | None] = unit
+) -> Evidence:
+    """Return the evidence of series, at least one: those that changed first. `cut`: not all could be read.
+
+    A series of service `-` is nobody's. `unit_of` tells the unit of a metric by its name.
+    """
+    reduced = sorted(series, key=_importance)
     page = Page(lines=MAX_SERIES)
     shown = [one for one in reduced if page.add([one.line()])]
     if len(reduced) <= _MAX_SERIES_WITH_POINTS:
@@ -188,24 +196,24 @@ def _told(reduced: Sequence[Reduced], cut: bool, notes: tuple[str, ...]) -> Evid
         status=EvidenceStatus.EVIDENCE,
         provenance=Provenance.MEASURED,
         content=tuple(page.lines),
-        summary="; ".join(_sentence(one) for one in telling(reduced)[:4]),
+        summary="; ".join(_sentence(one, unit_of) for one in _telling(reduced)[:4]),
         truncated=page.truncated or cut,
-        components=tuple(dict.fromkeys(one.series.service for one in shown)),
+        components=tuple(dict.fromkeys(service for one in shown if (service := one.series.service) != _NOBODY)),
         onset=datetime.fromtimestamp(first.onset, UTC) if first and first.onset is not None else None,
-        first_failing=first.series.service if first else None,
+        first_failing=first.series.service if first and first.series.service != _NOBODY else None,
         notes=notes,
     )
 
 
-def telling(reduced: Sequence[Reduced]) -> Sequence[Reduced]:
+def _telling(reduced: Sequence[Reduced]) -> Sequence[Reduced]:
     """Return the series that changed, in the order given; all of them where none did."""
     return [one for one in reduced if one.onset is not None or one.direction != "FLAT"] or reduced
 
 
-def _sentence(one: Reduced) -> str:
+def _sentence(one: Reduced, unit_of: Callable[[str], str | None]) -> str:
     measured = f"{number(one.baseline)} -> {number(one.extreme)}"
-    name = f"{one.series.service} {one.series.metric}"
-    units = "/min" if one.rate else (unit(one.series.metric) or "")
+    name = f"{field(one.series.service)} {one.series.metric}"
+    units = "/min" if one.rate else (unit_of(one.series.metric) or "")
     since = f" since {moment(datetime.fromtimestamp(one.onset, UTC))}" if one.onset is not None else ""
     return f"{name} {one.direction} {measured} {units}".rstrip() + since
 

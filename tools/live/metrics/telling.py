@@ -4,18 +4,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
-from tools.frozen.lines import Page, field, moment, number, unit
-from tools.frozen.metrics import MAX_SERIES, telling
+from tools.frozen.lines import field, unit
+from tools.frozen.metrics import told as told_series
 from tools.frozen.series import Reduced, Series, reduce_series
 from tools.live.metrics.questions import Found, Measured
 from tools.live.metrics.sampling import Frame
-from tools.vocabulary import Evidence, EvidenceStatus, Provenance
+from tools.vocabulary import Evidence
 
-_MAX_SERIES_WITH_POINTS = 3
 _COUNTER, _LEVEL = "counted_total", "level"
-_NOBODY = "-"
 _METRIC = re.compile(r"[\w:.]+")
 
 
@@ -25,27 +22,12 @@ def told(found: Mapping[str, Found], frame: Frame) -> Evidence | None:
     CPU-bound: thousands of samples a series are judged. Changed series come first, in order of onset. `truncated`
     where a server answered in part or not every series is told.
     """
-    reduced = sorted(_reduced(found, frame), key=_importance)
+    reduced = list(_reduced(found, frame))
     if not reduced:
         return None
-    page = Page(lines=MAX_SERIES)
-    shown = [one for one in reduced if page.add([one.line()])]
-    if len(reduced) <= _MAX_SERIES_WITH_POINTS:
-        for one in reduced:
-            page.add([one.points()])
-    first = reduced[0] if reduced[0].onset is not None else None
-    services = dict.fromkeys(one.series.service for one in shown if one.series.service != _NOBODY)
-    return Evidence(
-        status=EvidenceStatus.EVIDENCE,
-        provenance=Provenance.MEASURED,
-        content=tuple(page.lines),
-        summary="; ".join(_sentence(one) for one in telling(reduced)[:4]),
-        truncated=page.truncated or any(one.partial for one in found.values()),
-        components=tuple(services),
-        onset=datetime.fromtimestamp(first.onset, UTC) if first and first.onset is not None else None,
-        first_failing=first.series.service if first and first.series.service != _NOBODY else None,
-        notes=tuple(dict.fromkeys(note for one in found.values() for note in one.notes)),
-    )
+    cut = any(one.partial for one in found.values())
+    notes = tuple(dict.fromkeys(note for one in found.values() for note in one.notes))
+    return told_series(reduced, cut, notes, unit_of=_unit)
 
 
 def _reduced(found: Mapping[str, Found], frame: Frame) -> Iterator[Reduced]:
@@ -99,22 +81,6 @@ def _name(key: _Key, telling: frozenset[str], source: str | None) -> str:
     return field(f"{key[1]}{{{','.join(parts)}}}" if parts else key[1])
 
 
-def _importance(reduced: Reduced) -> tuple[object, ...]:
-    """Changed series in order of onset, then steady slopes, then flat ones; at one onset the clearer change first."""
-    name = (reduced.series.service, reduced.series.metric)
-    if reduced.onset is not None:
-        return (0, reduced.onset, -reduced.strength, *name)
-    return (1 if reduced.direction != "FLAT" else 2, 0.0, 0.0, *name)
-
-
 def _unit(metric: str) -> str:
     name = metric.partition("{")[0]
     return (unit(name) or "") if _METRIC.fullmatch(name) else ""
-
-
-def _sentence(one: Reduced) -> str:
-    measured = f"{number(one.baseline)} -> {number(one.extreme)}"
-    name = f"{field(one.series.service)} {one.series.metric}"
-    units = "/min" if one.rate else (_unit(one.series.metric))
-    since = f" since {moment(datetime.fromtimestamp(one.onset, UTC))}" if one.onset is not None else ""
-    return f"{name} {one.direction} {measured} {units}".rstrip() + since
