@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from app.inputs import BadInput
 from app.runbooks import commands
+from tests.tools.runbooks.shelving import shelved
 
 RUNBOOKS = {
     "disk.md": "# 磁盘\n\n## 写满\n\n日志目录占满磁盘时先清理\n",
@@ -24,11 +25,7 @@ def _nothing_configured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Path:
-    directory = tmp_path / "runbooks"
-    directory.mkdir()
-    for name, text in RUNBOOKS.items():
-        (directory / name).write_text(text, encoding="utf-8")
-    return directory
+    return shelved(tmp_path / "runbooks", RUNBOOKS)
 
 
 def run(*arguments: str | Path) -> Result:

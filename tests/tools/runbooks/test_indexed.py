@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.runbooks.embedders import CHOICE, DIMENSIONS, Concepts
+from tests.tools.runbooks.shelving import shelved
 from tools.base import IncidentContext, SourceFailure
 from tools.runbooks import RunbookArguments, RunbookSearch
 from tools.runbooks.embedding import EmbedderChoice
@@ -30,11 +31,7 @@ RUNBOOKS = {
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Path:
-    directory = tmp_path / "runbooks"
-    directory.mkdir()
-    for name, text in RUNBOOKS.items():
-        (directory / name).write_text(text, encoding="utf-8")
-    return directory
+    return shelved(tmp_path / "runbooks", RUNBOOKS)
 
 
 @pytest.fixture

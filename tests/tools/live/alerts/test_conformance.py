@@ -1,6 +1,7 @@
 """Both sources of alerts keep what every backend keeps."""
 
 import json
+from abc import abstractmethod
 from typing import Any
 
 import pytest
@@ -34,17 +35,17 @@ class AlertsConformance(HttpConformance):
         (tool,) = tools_of({"alerts": source}, siblings)
         return tool
 
+    @abstractmethod
     def some(self) -> object:
         """The answer of a server that holds an alert of payment."""
-        raise NotImplementedError
 
+    @abstractmethod
     def none(self) -> object:
         """The answer of a server that holds no alert."""
-        raise NotImplementedError
 
+    @abstractmethod
     def damaged(self) -> object:
         """The answer of a server that holds one that can be read and one that can't."""
-        raise NotImplementedError
 
     async def answered(self, document: object, service: str = "payment") -> Evidence:
         body = json.dumps(document).encode()
