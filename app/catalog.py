@@ -6,8 +6,8 @@ from pathlib import Path
 
 from app.demo import SCENES
 from app.inputs import BadInput
-from graph.agent import build_graph
 from graph.settings import HarnessSettings
+from graph.wiring import build_graph
 from tools.base import EvidenceTool
 from tools.frozen import IncidentDirectoryError, frozen_tools
 from tools.live.registry import open_evidence

@@ -9,11 +9,11 @@ from langgraph.store.base import BaseStore
 
 from app.inputs import BadInput
 from app.terminal import plain, write_out
-from graph.agent import DiagnosisGraph
 from graph.record import RecordUnavailable, run_record, write_record
 from graph.setting_errors import SettingsError
 from graph.settings import HarnessSettings
 from graph.verify import NotARecord, Verified, read_record, verify
+from graph.wiring import DiagnosisGraph
 from tools.base import EvidenceTool
 
 DIFFERS = 1

@@ -14,11 +14,11 @@ from app.inputs import BadInput, Question
 from app.records import RecordFile
 from app.state import open_persistence
 from app.words import Locale, words_for
-from graph.agent import build_graph
 from graph.contract.release import Release
 from graph.nodes.open_run import incident_time
 from graph.running import OnEvent, diagnose
 from graph.settings import DEFAULT_ZONES, DiagnosisContext, HarnessSettings
+from graph.wiring import build_graph
 from tools.base import EvidenceTool
 from tools.frozen import frozen_tools, latest_moment
 from tools.live.registry import open_evidence

@@ -12,12 +12,12 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from graph.agent import DiagnosisGraph
 from graph.cancellation import record_cancellation
 from graph.contract.release import Locale
 from graph.contract.texts import bare_release
 from graph.contract.vocabulary import ReleaseOutcome, TraceEventType
 from graph.settings import DiagnosisContext
+from graph.wiring import DiagnosisGraph
 
 WRITE_SECONDS = 10.0
 """How long the writing of a cancellation may take."""

@@ -89,6 +89,13 @@ def test_the_contract_is_pure() -> None:
     assert wrong == []
 
 
+def test_nothing_of_ours_imports_what_builds_the_servers_graph() -> None:
+    """Importing it opens every configured source, which a demo, a check or a proof needs none of."""
+    assert [
+        str(path) for path in sources(*PACKAGES) if any("graph.agent." in f"{name}." for name in imported(path))
+    ] == []
+
+
 def test_there_are_no_import_cycles() -> None:
     modules = {module_name(path): path for path in sources(*PACKAGES)}
     needs = {

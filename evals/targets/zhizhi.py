@@ -22,7 +22,6 @@ from typing_extensions import override
 from evals.cases import Attempt, Case, Target
 from evals.targets import WITHOUT_EVIDENCE_GUARD, WITHOUT_SEMANTIC_GUARD, WITHOUT_STOP
 from evals.targets.reading import attempt_of
-from graph.agent import DiagnosisGraph, compile_graph, lay_out
 from graph.contract.release import cited_sources
 from graph.contract.vocabulary import ModelComponent
 from graph.ledger import records_of
@@ -35,6 +34,7 @@ from graph.running import diagnose
 from graph.settings import DiagnosisContext, HarnessSettings
 from graph.state import DiagnosisState
 from graph.views import draft_of
+from graph.wiring import DiagnosisGraph, compile_graph, lay_out
 from tools.base import EvidenceTool
 
 THREAD = "case"

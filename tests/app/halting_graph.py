@@ -12,8 +12,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 
-from graph.agent import build_graph
 from graph.models.offline import offline_models
+from graph.wiring import build_graph
 
 
 class HaltingModel(BaseChatModel):

@@ -29,8 +29,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from typing_extensions import override
 
-from graph.agent import build_graph
 from graph.settings import DiagnosisContext
+from graph.wiring import build_graph
 from tests.support.driving import harness
 from tests.support.scripted import ScriptedChatModel, ScriptedTool, evidence, no_conclusion, request, text
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from graph.agent import build_graph
 from graph.settings import HarnessSettings
+from graph.wiring import build_graph
 from tests.support.scripted import ScriptedChatModel, ScriptedTool, nothing
 
 

@@ -16,10 +16,10 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
-from graph.agent import DiagnosisGraph
 from graph.cancellation import record_cancellation
 from graph.running import diagnose
 from graph.settings import DiagnosisContext
+from graph.wiring import DiagnosisGraph
 from tests.support.drafts import changes, draft, metrics, reply, route, verdict
 from tests.support.driving import harness
 from tests.support.scripted import ScriptedChatModel, no_conclusion, observations, request

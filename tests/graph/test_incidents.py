@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from graph.agent import build_graph
 from graph.contract import ReleaseOutcome
 from graph.settings import DiagnosisContext, HarnessSettings
+from graph.wiring import build_graph
 from tools.frozen import frozen_tools, read_alert
 
 INCIDENTS = Path(__file__).parents[3] / "shared" / "benchmarks" / "rootcausebench"

@@ -13,9 +13,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
 
-from graph.agent import build_graph
 from graph.intake import MAX_QUERY_CHARS, MAX_TURNS, admit_input
 from graph.settings import DiagnosisContext, HarnessSettings
+from graph.wiring import build_graph
 from tests.support.driving import harness, rig
 from tests.support.payload import checkpointed, spoken
 from tests.support.plays import PlayedModel

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from graph.agent import build_graph
 from graph.contract import ReleaseOutcome
 from graph.settings import DiagnosisContext, HarnessSettings
+from graph.wiring import build_graph
 from tests.live.servers.apollo import ApolloStore, start_apollo
 from tests.live.servers.argocd import ArgoCdStore, start_argocd
 from tests.live.servers.github import GitHubRepository, GitHubStore, start_github

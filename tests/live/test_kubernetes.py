@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from graph.agent import build_graph
 from graph.models.offline import offline_models
 from graph.running import diagnose
 from graph.settings import DiagnosisContext, HarnessSettings
+from graph.wiring import build_graph
 from tests.graph.models.offline.cluster.faults import FAULTS, Fault
 from tests.graph.models.offline.cluster.faults import NAMESPACE as NAMESPACE_ITSELF
 from tests.live.servers.kubernetes_recorded import recorded_store

@@ -16,7 +16,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore, Item
 from langgraph.store.memory import InMemoryStore
 
-from graph.agent import DiagnosisGraph, build_graph, wire
 from graph.ledger import NAMESPACE
 from graph.models.offline import OFFLINE_MODEL_NAME, offline_models
 from graph.models.registry import choose_models
@@ -31,6 +30,7 @@ from graph.settings import (
     ReleaseSettings,
     ToolSettings,
 )
+from graph.wiring import DiagnosisGraph, build_graph, wire
 from tests.support.scripted import ScriptedChatModel, ScriptedTool, Step, evidence, observations
 from tools.base import EvidenceTool
 

@@ -9,11 +9,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from graph.agent import DiagnosisGraph, wire
 from graph.contract.vocabulary import ModelComponent
 from graph.models.registry import choose_models
 from graph.parts import Parts, utc_now
 from graph.settings import HarnessSettings
+from graph.wiring import DiagnosisGraph, wire
 from tools.base import EvidenceTool
 
 OFFLINE_NAME = "last-resort"

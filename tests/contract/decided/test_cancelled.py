@@ -9,9 +9,9 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatResult
 from typing_extensions import override
 
-from graph.agent import build_graph
 from graph.running import diagnose
 from graph.settings import DiagnosisContext
+from graph.wiring import build_graph
 from tests.support.drafts import changes, draft, metrics, reply
 from tests.support.driving import INCIDENT, RUNS, Rig, Run, arrival, harness, rig
 from tests.support.scripted import ScriptedChatModel, ScriptedTool, evidence, no_conclusion, request

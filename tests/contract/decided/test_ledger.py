@@ -7,8 +7,8 @@ import pytest
 from langgraph.types import Command
 from pydantic import ValidationError
 
-from graph.agent import build_graph
 from graph.contract.records import InvocationRecord
+from graph.wiring import build_graph
 from tests.support.drafts import changes, draft, metrics, reply, verdict
 from tests.support.driving import Clock, Rig, arrival, harness, rig
 from tests.support.payload import spoken

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 from langchain_core.messages import SystemMessage
 
-from graph.agent import build_graph
 from graph.settings import DiagnosisContext
+from graph.wiring import build_graph
 from tests.support.driving import harness, rig
 from tests.support.payload import spoken
 from tests.support.scripted import ScriptedTool, no_conclusion, nothing, request

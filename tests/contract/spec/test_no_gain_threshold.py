@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from graph.agent import build_graph
 from graph.setting_errors import SettingsError
 from graph.settings import HarnessSettings, load_settings
+from graph.wiring import build_graph
 from tests.support.driving import rig
 from tests.support.payload import spoken
 from tests.support.scripted import ScriptedTool, no_conclusion, nothing, request

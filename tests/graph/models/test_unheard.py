@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 
-from graph.agent import build_graph
 from graph.settings import DiagnosisContext, HarnessSettings
+from graph.wiring import build_graph
 from tests.support.scripted import ScriptedChatModel, ScriptedTool, evidence, no_conclusion, request, text
 
 PROMPT_WORDS = "值班故障诊断员"

@@ -9,10 +9,10 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from graph.agent import build_graph
 from graph.models.offline import offline_models
 from graph.running import diagnose
 from graph.settings import DiagnosisContext, HarnessSettings
+from graph.wiring import build_graph
 from tests.support.clusters import Cluster
 from tools.base import EvidenceTool, IncidentContext, SourceFailure
 from tools.cluster import FrozenCluster, cluster_tools
