@@ -10,6 +10,7 @@ from mcp.types import Tool
 from pydantic import ValidationError
 
 from app.inputs import BadInput
+from graph.setting_errors import first_words
 from tools.base import SourceFailure
 from tools.hygiene import clean_text
 from tools.live.mcp.settings import McpConnection
@@ -31,7 +32,7 @@ def declare(target: Sequence[str], token_file: Path | None) -> str:
     try:
         offered = asyncio.run(listed_tools(McpConnection(**given)))
     except ValidationError as error:
-        raise BadInput(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
+        raise BadInput(first_words(error)) from None
     except SourceFailure as failure:
         raise BadInput(f"the MCP server can't be asked: {failure.code}") from None
     reading = [tool for tool in offered.values() if only_reads(tool)]

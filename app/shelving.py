@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from app.inputs import BadInput
 from app.terminal import console_for, plain, write_out
+from graph.setting_errors import first_words
 from graph.settings import load_settings
 from tools.base import IncidentContext, SourceFailure
 from tools.hygiene import clean_evidence
@@ -47,7 +48,7 @@ def target(name: str | None, file: Path | None, embedder: str | None) -> Embeddi
     try:
         return type(settings).model_validate({**settings.model_dump(), **said})
     except ValidationError as error:
-        raise BadInput(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
+        raise BadInput(first_words(error)) from None
 
 
 async def indexed(settings: EmbeddingSettings, shelves: list[Shelf]) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 
 class SettingsError(Exception):
@@ -16,15 +17,20 @@ def first_line(error: "ValidationError", *, below: Sequence[str] = ()) -> str:
 
     `below`: the names of the groups that the settings at fault lie in.
     """
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    path = [*below, *(str(part) for part in first["loc"])]
+    path = [*below, *(str(part) for part in _first(error)["loc"])]
     if not path:
-        return f"invalid settings: {first['msg']}"
+        return f"invalid settings: {first_words(error)}"
     variable = path[0] if path[0].isupper() else "HARNESS_" + "_".join(path).upper()
     dotted = ".".join(["harness", *(part.lower().replace("_", "-") for part in path)])
-    return f"invalid setting {variable} ({dotted}): {_said(first['type'], first['msg'])}"
+    return f"invalid setting {variable} ({dotted}): {first_words(error)}"
 
 
-def _said(kind: str, message: str) -> str:
+def first_words(error: "ValidationError") -> str:
+    """Say what is wrong with the first bad value, in plain words and without the value."""
+    first = _first(error)
     plain = {"extra_forbidden": "there is no such setting", "missing": "it is needed, and isn't set"}
-    return plain.get(kind, message.removeprefix("Value error, "))
+    return plain.get(first["type"], first["msg"].removeprefix("Value error, "))
+
+
+def _first(error: "ValidationError") -> "ErrorDetails":
+    return error.errors(include_url=False, include_context=False, include_input=False)[0]
